@@ -1,0 +1,1 @@
+"""Facts about Standby, one a test."""

@@ -1,0 +1,1 @@
+"""Durable orchestration: what a notice does next, and when."""

@@ -1,0 +1,70 @@
+"""Addresses as they are sent to, and as they are compared; syntax only, nothing is looked up.
+
+An error names the kind of address and the rule, never what was given.
+"""
+
+import re
+import unicodedata
+
+import phonenumbers
+from email_validator import SPECIAL_USE_DOMAIN_NAMES, EmailNotValidError, validate_email
+
+from workflows.policy.words import Channel
+
+_WRITTEN = re.compile(r"\+[0-9][0-9 ().-]{2,40}")
+_SPECIAL = tuple(f".{name}" for name in SPECIAL_USE_DOMAIN_NAMES if name != "test")
+"""Reserved names that no mail reaches, but for the one that is meant for trying things out."""
+
+
+class AddressError(ValueError):
+    """Nothing can be sent to this; the message never repeats it."""
+
+
+def email(text: str) -> str:
+    """Return one address in NFC with a lower-case Unicode domain.
+
+    The case of the local part is kept: it is the receiving host's to interpret. Raises AddressError.
+    """
+    if any(unicodedata.category(each) in {"Cc", "Zl", "Zp"} for each in text):
+        # A line break in an address is an attempt at another header.
+        raise AddressError("email: must not hold line breaks or control characters")
+    if text.lower().endswith(_SPECIAL):
+        raise AddressError(
+            "email: the domain is reserved, and no mail reaches it; to try things out use example.com"
+        )
+    try:
+        return str(validate_email(text, check_deliverability=False, test_environment=True).normalized)
+    except EmailNotValidError:
+        # The library's own message repeats characters of the address.
+        raise AddressError("email: must be one address like name@example.com, without a name") from None
+
+
+def phone(text: str) -> str:
+    """Return a number in E.164; spaces, dots, dashes and brackets are dropped. Raises AddressError.
+
+    Its length is checked against its country, its range is not: ranges are opened faster than tables of
+    them are updated, and the carrier's answer is better evidence.
+    """
+    if not _WRITTEN.fullmatch(text):
+        raise AddressError("phone: must be + and the country code, then digits only, like +14155550100")
+    try:
+        number = phonenumbers.parse(text, None)
+    except phonenumbers.NumberParseException:
+        raise AddressError("phone: no country has this code") from None
+    if phonenumbers.is_possible_number_with_reason(number) != phonenumbers.ValidationResult.IS_POSSIBLE:
+        raise AddressError("phone: too short or too long for its country")
+    return str(phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164))
+
+
+def canonical(channel: Channel, address: str) -> str:
+    """Return what two spellings of one address have in common: what its hash is computed from.
+
+    Here the case of an email's local part is dropped too: no host that matters tells people apart by it, and
+    a suppression must hold however the address is written. Raises AddressError.
+    """
+    match channel:
+        case Channel.EMAIL:
+            # Not case-folded: that would make one of straße.de and strasse.de, which are two domains.
+            return unicodedata.normalize("NFC", email(address).lower())
+        case Channel.SMS:
+            return phone(address)

@@ -1,0 +1,88 @@
+"""Identity, there and back: notice key, workflow id and attempt key."""
+
+import hashlib
+import re
+from typing import NamedTuple
+from urllib.parse import quote
+
+from workflows.policy.words import Channel
+
+_LONGEST = 160
+"""Encoded length of one part: three of them, a channel and a number stay far below the engine's 1,000."""
+
+_HEAD = 80
+_SHAPE = re.compile(r"[^:\s]+:[^:\s]+:[^:\s]+")
+_ATTEMPT = re.compile(r"(?P<notice>.+):(?P<channel>[a-z]+):(?P<number>[1-9][0-9]{0,3})")
+
+
+class Parts(NamedTuple):
+    """The ids of a notice key, encoded: printable ASCII without colons."""
+
+    kind: str
+    event_id: str
+    recipient_id: str
+
+
+class Attempted(NamedTuple):
+    """What an attempt key says."""
+
+    notice_key: str
+    channel: Channel
+    number: int
+
+
+def notice_key(kind: str, event_id: str, recipient_id: str) -> str:
+    """Name a notice for ever: `kind:event:recipient`, readable, and never the same for two triples.
+
+    Raises ValueError for an empty part.
+    """
+    return ":".join(_encode(part) for part in (kind, event_id, recipient_id))
+
+
+def parts(key: str) -> Parts:
+    """Take a notice key apart: every id as it may be shown, searched for and stored anywhere.
+
+    Raises ValueError where it is none. An overlong id comes back shortened.
+    """
+    return Parts(*key_of(key).split(":"))
+
+
+def workflow_id(key: str) -> str:
+    """Return the workflow id of a notice: its key, so that identity is the engine's."""
+    return key
+
+
+def key_of(workflow: str) -> str:
+    """Return the notice key of a workflow id; raises ValueError where there is none."""
+    if not _SHAPE.fullmatch(workflow):
+        message = f"not a notice key: it must read kind:event:recipient, got {len(workflow)} characters"
+        raise ValueError(message)
+    return workflow
+
+
+def attempt_key(key: str, channel: Channel, number: int = 1) -> str:
+    """Name one channel's submission; the number exceeds 1 only for a resend that a person asked for."""
+    return f"{key}:{channel}:{number}"
+
+
+def attempted(key: str) -> Attempted:
+    """Take an attempt key apart; raises ValueError where it is none."""
+    said = _ATTEMPT.fullmatch(key)
+    if said is None or said["channel"] not in set(Channel):
+        message = f"not an attempt key: it must end in :channel:number, got {len(key)} characters"
+        raise ValueError(message)
+    return Attempted(key_of(said["notice"]), Channel(said["channel"]), int(said["number"]))
+
+
+def _encode(part: str) -> str:
+    """Percent-encode all but unreserved characters; an overlong part ends in `~` and its digest.
+
+    `~` is encoded in every other part, so a shortened one cannot be mistaken for anything else.
+    """
+    if not part:
+        message = "every part of a notice key must be non-empty"
+        raise ValueError(message)
+    encoded = quote(part, safe="@+").replace("~", "%7E")
+    if len(encoded) <= _LONGEST:
+        return encoded
+    return f"{encoded[:_HEAD]}~{hashlib.sha256(part.encode()).hexdigest()}"

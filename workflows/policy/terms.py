@@ -1,0 +1,140 @@
+"""The terms of a kind: one frozen model of its `policy.toml`."""
+
+import re
+from datetime import timedelta
+from typing import Annotated, Self
+
+from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+
+from workflows.policy.models import Payload
+from workflows.policy.words import Channel, OnFailure, OnUnresolved, SettlesOn
+
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+_DURATION = re.compile(r"(?:\d{1,7}d)?(?:\d{1,7}h)?(?:\d{1,7}m)?(?:\d{1,7}s)?", re.ASCII)
+_PART = re.compile(r"(\d+)([smhd])")
+
+
+def duration(value: object) -> object:
+    """Read "90s", "3m" or "1h30m"; ISO 8601, which is how the engine stores it, is left to the model.
+
+    Raises ValueError for everything else: a bare number has no unit.
+    """
+    match value:
+        case timedelta():
+            return value
+        case str() if value and _DURATION.fullmatch(value):
+            parts = (timedelta(**{_UNITS[unit]: int(count)}) for count, unit in _PART.findall(value))
+            return sum(parts, timedelta())
+        case str() if value.startswith("P"):
+            return value
+        case _:
+            raise ValueError("not a duration")
+
+
+LONGEST = timedelta(days=366)
+"""No notice is useful for longer, and no time computed from it leaves the calendar."""
+
+Duration = Annotated[timedelta, BeforeValidator(duration), Field(gt=timedelta(), le=LONGEST)]
+
+
+class Terms(Payload):
+    """A part of a policy: a mistyped key in a file is an error, an unknown one from the engine is not."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
+
+
+class Backoff(Terms):
+    """Reads that grow further apart: `first * factor ** n`, at most `cap`, at most `limit` of them."""
+
+    first: Duration
+    factor: float = Field(default=2.0, ge=1.0, le=10.0, strict=True)
+    cap: Duration
+    jitter: float = Field(default=0.1, ge=0.0, le=0.5, strict=True)
+    """Each gap is stretched or shrunk by at most this share, the same way every time for one attempt."""
+    limit: int = Field(default=10, ge=1, le=50, strict=True)
+
+    @field_validator("cap")
+    @classmethod
+    def _caps(cls, cap: timedelta, info: ValidationInfo) -> timedelta:
+        """Refuse a cap below the first gap."""
+        if cap < info.data.get("first", cap):
+            raise ValueError("must not be shorter than first")
+        return cap
+
+
+class Watch(Terms):
+    """How one channel is watched after submission."""
+
+    polls: tuple[Duration, ...] | None = None
+    """Offsets from the submission, ascending."""
+    backoff: Backoff | None = None
+    provider: str | None = None
+    """Which provider serves this channel for this kind; else the one that the deployment names."""
+
+    @field_validator("polls")
+    @classmethod
+    def _ascend(cls, polls: tuple[timedelta, ...] | None) -> tuple[timedelta, ...] | None:
+        """Refuse offsets that do not ascend."""
+        if polls is not None and list(polls) != sorted(set(polls)):
+            raise ValueError("must ascend, each once")
+        return polls
+
+    @model_validator(mode="after")
+    def _one_schedule(self) -> Self:
+        """Refuse two schedules."""
+        if self.polls is not None and self.backoff is not None:
+            raise ValueError("give polls or backoff, not both")
+        return self
+
+
+class Policy(Terms):
+    """What may be done for one kind of notice, and until when."""
+
+    route: tuple[Channel, ...] = Field(min_length=1)
+    settles_on: SettlesOn
+    on_unresolved: OnUnresolved
+    on_failure: OnFailure = OnFailure.ESCALATE
+    essential: bool = Field(default=False, strict=True)
+    """Sent even to people who unsubscribed from email: security and service notices only."""
+    expires_after: Duration | None = None
+    """From the event; without it every request must bring `expires_at`."""
+    cutoff_before_expiry: Duration = Field(default=timedelta(seconds=30), validate_default=True)
+    """Learning anything later than this before expiry could not change an action: no more reads."""
+    min_useful: Duration = Field(default=timedelta(minutes=1), validate_default=True)
+    """A fallback with less time left than this is not sent."""
+    fallback_after: Duration | None = None
+    """From the submission on the first channel."""
+    fallback_before_expiry: Duration | None = None
+    """Worked backward: the latest time that still leaves the fallback this long."""
+    email: Watch = Watch()
+    sms: Watch = Watch()
+
+    @field_validator("route")
+    @classmethod
+    def _once_each(cls, route: tuple[Channel, ...]) -> tuple[Channel, ...]:
+        """Refuse a route that repeats a channel."""
+        if len(set(route)) != len(route):
+            raise ValueError("names a channel more than once")
+        return route
+
+    @field_validator("cutoff_before_expiry", "min_useful", "fallback_after", "fallback_before_expiry")
+    @classmethod
+    def _fits(cls, value: timedelta | None, info: ValidationInfo) -> timedelta | None:
+        """Refuse a margin that does not fit into the life of a notice."""
+        life = info.data.get("expires_after")
+        if value is not None and life is not None and value >= life:
+            raise ValueError("must be shorter than expires_after")
+        return value
+
+    @field_validator("min_useful")
+    @classmethod
+    def _leaves_time(cls, value: timedelta, info: ValidationInfo) -> timedelta:
+        """Refuse a margin that puts the fallback deadline at the submission: the fallback needs it twice."""
+        life = info.data.get("expires_after")
+        if len(info.data.get("route", ())) > 1 and life is not None and 2 * value >= life:
+            raise ValueError("must be less than half of expires_after, where there is a fallback")
+        return value
+
+    def watch(self, channel: Channel) -> Watch:
+        """Return how a channel is watched."""
+        return self.email if channel is Channel.EMAIL else self.sms
