@@ -1,0 +1,1 @@
+"""The only code that touches the world: providers, the ledger, templates and keys."""
