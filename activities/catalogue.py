@@ -1,0 +1,172 @@
+"""Every kind of notice that this deployment knows, read once and proved before anything is sent."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final, Self
+
+from activities.discreet import PublicError
+from activities.fields import FieldError
+from activities.render import Rendered, render
+from activities.tags import TemplateError
+from activities.templates import PARTS, Templates, compile_template
+from workflows.policy import contract, policy_file
+from workflows.policy.lifetime import LifetimeError, expiry
+from workflows.policy.models import Fields, NoticeRequest
+from workflows.policy.terms import Policy
+from workflows.policy.words import Channel
+
+_LONGEST_SHOWN: Final = 80
+_ANY_DAY: Final = datetime(2026, 1, 1, tzinfo=UTC)
+"""Whether a sample has an expiry does not depend on the day."""
+
+
+class UnknownKind(LookupError):  # noqa: N818 - the caller's mistake has this name
+    """No such kind; the message lists those there are."""
+
+
+class CatalogueError(PublicError):
+    """A folder of kinds that may not be used; `problems` has one line for each mistake."""
+
+    def __init__(self, problems: Iterable[str]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(self.problems))
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of notice: a folder, compiled."""
+
+    name: str
+    policy: Policy
+    digest: str
+    """Names the policy's terms in every decision on record."""
+    templates: Templates = field(repr=False)
+    sample: NoticeRequest = field(repr=False)
+
+    def render(self, channel: Channel, fields: Fields) -> Rendered:
+        """Write the message of one channel; raises FieldError, which names the field."""
+        return render(self.templates, channel, fields)
+
+    def prove(self, fields: Fields, channels: Iterable[Channel]) -> None:
+        """Render every template of these channels once; raises FieldError, which names the field."""
+        for channel in channels:
+            self.render(channel, fields)
+
+    def scaled(self, factor: float) -> Self:
+        """Return the kind with every duration of its policy multiplied."""
+        policy = policy_file.scaled(self.policy, factor)
+        return replace(self, policy=policy, digest=policy_file.digest(policy))
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """The kinds, by name."""
+
+    kinds: Mapping[str, Kind]
+
+    @classmethod
+    def load(cls, directory: Path) -> Self:
+        """Read every folder of a directory; raises CatalogueError with all that is wrong in any of them."""
+        problems: list[str] = []
+        kinds = [_read(folder, problems) for folder in _folders(directory)]
+        if problems:
+            raise CatalogueError(problems)
+        return cls(MappingProxyType({kind.name: kind for kind in kinds if kind}))
+
+    def get(self, name: str) -> Kind:
+        """Return a kind; raises UnknownKind."""
+        kind = self.kinds.get(name)
+        if kind is None:
+            shown = name if len(name) <= _LONGEST_SHOWN else f"{name[:_LONGEST_SHOWN]}…"
+            raise UnknownKind(f"kind: {shown!r} is not one of {', '.join(sorted(self.kinds))}")
+        return kind
+
+    def scaled(self, factor: float) -> Self:
+        """Return the same kinds with every duration multiplied, for a demonstration."""
+        return type(self)(MappingProxyType({name: kind.scaled(factor) for name, kind in self.kinds.items()}))
+
+
+def _folders(directory: Path) -> list[Path]:
+    if not directory.is_dir():
+        raise CatalogueError([f"{directory}: no such folder; it holds one folder for each kind of notice"])
+    found = sorted(each for each in directory.iterdir() if each.is_dir() and each.name[0] not in "._")
+    if not found:
+        raise CatalogueError([f"{directory}: holds no kind of notice; each is a folder with a policy.toml"])
+    return found
+
+
+def _read(folder: Path, problems: list[str]) -> Kind | None:
+    """Read one folder; what is wrong is added to the problems."""
+    policy = _policy(folder / "policy.toml", problems)
+    templates = _templates(folder, policy.route if policy else _written(folder), problems)
+    sample = _sample(folder / "sample.json", problems)
+    if policy is None or templates is None or sample is None:
+        return None
+    kind = Kind(folder.name, policy, policy_file.digest(policy), templates, sample)
+    problems += [f"{folder / 'sample.json'}: {problem}" for problem in _unproved(kind)]
+    return kind
+
+
+def _policy(path: Path, problems: list[str]) -> Policy | None:
+    try:
+        return policy_file.read(_text(path), str(path))
+    except policy_file.PolicyError as error:
+        problems += error.problems
+    except _UnreadableError as error:
+        problems.append(str(error))
+    return None
+
+
+def _written(folder: Path) -> tuple[Channel, ...]:
+    """Return the channels that a folder has templates for: what to check where no policy says it."""
+    return tuple(each for each in Channel if any((folder / part.file).exists() for part in PARTS[each]))
+
+
+def _templates(folder: Path, channels: Iterable[Channel], problems: list[str]) -> Templates | None:
+    compiled = {}
+    failed = False
+    for part in (part for channel in channels for part in PARTS[channel]):
+        path = folder / part.file
+        try:
+            compiled[part] = compile_template(_text(path), part, str(path))
+        except (TemplateError, _UnreadableError) as error:
+            problems.append(str(error))
+            failed = True
+    return None if failed else MappingProxyType(compiled)
+
+
+def _sample(path: Path, problems: list[str]) -> NoticeRequest | None:
+    try:
+        return contract.parse(_text(path))
+    except contract.ContractError as error:
+        problems += [f"{path}: {problem}" for problem in error.problems]
+    except _UnreadableError as error:
+        problems.append(str(error))
+    return None
+
+
+def _unproved(kind: Kind) -> Iterator[str]:
+    """Say what keeps the sample from being sent as it stands."""
+    if kind.sample.kind != kind.name:
+        yield f'kind: must be "{kind.name}", as the folder is named'
+    try:
+        kind.prove(kind.sample.fields, kind.policy.route)
+        expiry(kind.sample, kind.policy, _ANY_DAY)
+    except (FieldError, LifetimeError) as error:
+        yield str(error)
+
+
+class _UnreadableError(Exception):
+    """A file that is not there, or is not text."""
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise _UnreadableError(f"{path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise _UnreadableError(f"{path}: not UTF-8") from None

@@ -1,0 +1,191 @@
+import json
+import shutil
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from activities.catalogue import Catalogue, CatalogueError, Kind, UnknownKind
+from activities.gsm import Encoding, Segments
+from activities.render import FieldError
+from workflows.policy.models import Fields
+from workflows.policy.words import Channel, OnUnresolved, SettlesOn
+
+NOTICES = Path(__file__).parents[2] / "notices"
+SHIPPED = Catalogue.load(NOTICES)
+KINDS = pytest.mark.parametrize("kind", SHIPPED.kinds.values(), ids=str)
+EMAIL, SMS = Channel.EMAIL, Channel.SMS
+
+
+@pytest.fixture
+def notices(tmp_path: Path) -> Path:
+    """Return a copy of two shipped kinds, to be broken."""
+    for name in ("password_reset", "weekly_digest"):
+        shutil.copytree(NOTICES / name, tmp_path / name)
+    return tmp_path
+
+
+def problems(directory: Path) -> list[str]:
+    with pytest.raises(CatalogueError) as caught:
+        Catalogue.load(directory)
+    assert all("\n" not in each for each in caught.value.problems), "each is one line"
+    return [each.replace(f"{directory}/", "") for each in caught.value.problems]
+
+
+def test_four_kinds_are_shipped() -> None:
+    assert set(SHIPPED.kinds) == {"password_reset", "class_cancelled", "seller_payout", "weekly_digest"}
+
+
+def test_the_shipped_policies_say_what_the_product_asked_for() -> None:
+    reset, cancelled = SHIPPED.get("password_reset").policy, SHIPPED.get("class_cancelled").policy
+    payout, digest = SHIPPED.get("seller_payout").policy, SHIPPED.get("weekly_digest").policy
+    assert (reset.route, reset.settles_on, reset.essential) == ((EMAIL, SMS), SettlesOn.ACCEPTED, True)
+    assert reset.expires_after == timedelta(minutes=10)
+    assert reset.email.polls == tuple(timedelta(seconds=at) for at in (15, 45, 105))
+    assert (cancelled.settles_on, cancelled.expires_after, cancelled.fallback_after) == (
+        "delivered",
+        None,
+        None,
+    )
+    assert cancelled.email.backoff is not None
+    assert cancelled.email.backoff.jitter > 0
+    assert (payout.settles_on, payout.fallback_after) == ("delivered", timedelta(minutes=15))
+    assert payout.sms.polls
+    assert (digest.route, digest.on_unresolved, digest.essential) == ((EMAIL,), OnUnresolved.EXPIRE, False)
+
+
+@KINDS
+def test_a_shipped_email_reads_the_same_in_html_and_in_plain_text(kind: Kind) -> None:
+    message = kind.render(EMAIL, kind.sample.fields)
+    assert message.subject
+    assert message.html
+    for value in _leaves(kind.sample.fields):
+        assert value in message.text or value in message.subject
+    assert '<html lang="en">' in message.html
+    assert "{{" not in f"{message.subject}{message.text}{message.html}"
+
+
+@KINDS
+def test_a_shipped_text_is_one_segment(kind: Kind) -> None:
+    if SMS in kind.policy.route:
+        message = kind.render(SMS, kind.sample.fields)
+        assert message.segments == Segments(1, Encoding.GSM_7)
+        assert (message.subject, message.html) == (None, None)
+
+
+@KINDS
+def test_a_sample_reaches_an_address_that_the_sandbox_delivers_to(kind: Kind) -> None:
+    recipient = kind.sample.recipient
+    assert recipient.email is not None
+    assert recipient.email.startswith("delivered+")
+    assert (recipient.phone is not None) == (SMS in kind.policy.route)
+
+
+def _leaves(value: object) -> list[str]:
+    match value:
+        case dict():
+            return [leaf for each in value.values() for leaf in _leaves(each)]
+        case list():
+            return [leaf for each in value for leaf in _leaves(each)]
+        case _:
+            return [str(value)]
+
+
+def test_a_kind_proves_only_the_channels_that_it_is_asked_about() -> None:
+    kind = SHIPPED.get("password_reset")
+    fields: Fields = {"reset_url": "https://a.example/", "valid_minutes": 10}
+    kind.prove(fields, [SMS])
+    with pytest.raises(FieldError, match=r"^fields\.name: missing$"):
+        kind.prove(fields, [SMS, EMAIL])
+
+
+def test_an_unknown_kind_is_told_which_there_are() -> None:
+    with pytest.raises(UnknownKind) as caught:
+        SHIPPED.get("pasword_reset")
+    known = "class_cancelled, password_reset, seller_payout, weekly_digest"
+    assert str(caught.value) == f"kind: 'pasword_reset' is not one of {known}"
+
+
+@pytest.mark.parametrize("name", ["../notices/password_reset", ".", "", "a\nb"])
+def test_a_kind_is_a_name_and_never_a_path(name: str) -> None:
+    with pytest.raises(UnknownKind) as caught:
+        SHIPPED.get(name)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_endless_kind_is_cut() -> None:
+    with pytest.raises(UnknownKind) as caught:
+        SHIPPED.get("x" * 1000)
+    assert f"'{'x' * 80}…'" in str(caught.value)
+
+
+def test_scaling_changes_every_duration_and_the_digest_and_nothing_else() -> None:
+    kind, scaled = SHIPPED.get("password_reset"), SHIPPED.scaled(0.1).get("password_reset")
+    assert scaled.policy.expires_after == timedelta(minutes=1)
+    assert scaled.policy.email.polls == tuple(timedelta(seconds=at) for at in (1.5, 4.5, 10.5))
+    assert scaled.digest != kind.digest
+    assert (scaled.templates, scaled.sample) == (kind.templates, kind.sample)
+
+
+def test_a_folder_without_kinds_says_so(tmp_path: Path) -> None:
+    assert problems(tmp_path) == [f"{tmp_path}: holds no kind of notice; each is a folder with a policy.toml"]
+    with pytest.raises(CatalogueError, match="no such folder; it holds one folder for each kind of notice"):
+        Catalogue.load(tmp_path / "absent")
+
+
+def test_what_is_not_a_kind_is_left_alone(notices: Path) -> None:
+    (notices / ".git").mkdir()
+    (notices / "__pycache__").mkdir()
+    (notices / "README.md").touch()
+    assert set(Catalogue.load(notices).kinds) == {"password_reset", "weekly_digest"}
+
+
+def test_every_mistake_in_every_kind_is_told_at_once(notices: Path) -> None:
+    reset, digest = notices / "password_reset", notices / "weekly_digest"
+    (reset / "sms.mustache").unlink()
+    (reset / "email.subject.mustache").write_text("Hello\nthere")
+    (reset / "email.html.mustache").write_bytes(b"\xff")
+    (digest / "email.txt.mustache").write_text("\n{{name")
+    (digest / "sample.json").unlink()
+    assert problems(notices) == [
+        "password_reset/email.subject.mustache:1: a subject is one line",
+        "password_reset/email.html.mustache: not UTF-8",
+        "password_reset/sms.mustache: No such file or directory",
+        "weekly_digest/email.txt.mustache:2: this {{ is never closed by }}",
+        "weekly_digest/sample.json: No such file or directory",
+    ]
+
+
+def test_templates_are_read_even_where_the_policy_cannot_be(notices: Path) -> None:
+    (notices / "password_reset" / "policy.toml").write_text("route = [")
+    (notices / "password_reset" / "sms.mustache").write_text("{{#a}}")
+    found = problems(notices)
+    assert found[0].startswith("password_reset/policy.toml: ")
+    assert found[1:] == ["password_reset/sms.mustache:1: {{#a}} is never closed"]
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"kind": "reset"}, 'kind: must be "password_reset", as the folder is named'),
+        ({"fields": {}}, "fields.valid_minutes: missing; fields.name: missing; fields.reset_url: missing"),
+    ],
+)
+def test_a_sample_that_could_not_be_sent_is_a_mistake(
+    notices: Path, change: dict[str, object], problem: str
+) -> None:
+    path = notices / "password_reset" / "sample.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    assert problems(notices) == [f"password_reset/sample.json: {problem}"]
+
+
+def test_a_sample_that_is_no_notice_is_a_mistake(notices: Path) -> None:
+    (notices / "password_reset" / "sample.json").write_text("{}")
+    assert all(each.startswith("password_reset/sample.json: ") for each in problems(notices))
+
+
+def test_a_sample_brings_the_expiry_that_its_policy_leaves_open(notices: Path) -> None:
+    path = notices / "password_reset" / "policy.toml"
+    path.write_text(path.read_text().replace('expires_after = "10m"', ""))
+    (found,) = problems(notices)
+    assert found.startswith("password_reset/sample.json: expires_at: ")
