@@ -1,0 +1,69 @@
+"""What can go wrong with a provider, by what a caller may do about it.
+
+    Exception
+    ├── ProviderError      retry_after: how long the provider asks us to wait, if it said so
+    │   ├── NotSent        proven not accepted: the send may be repeated
+    │   ├── Rejected       refused for good: `reported` says with which status
+    │   ├── Ambiguous      may have been accepted: repeat only under a key that the provider honours
+    │   └── ReadFailed     a look-up that failed: it proves nothing, and may be repeated
+    ├── Misconfigured      credentials, sender or address of the API are wrong; never the recipient's fault
+    └── Forged             a callback that must not be believed
+
+`Misconfigured` stands outside the tree, so that no handler of a provider's failures swallows it.
+
+Messages hold classified words ("HTTP 503", "read timeout"): no URL, address, header or body, and no cause
+is chained to them, since the causes of HTTP libraries quote all of these.
+"""
+
+# ruff: noqa: N818 - named by what is known, as a caller reads them
+
+from datetime import timedelta
+
+from activities.providers.base import Reported
+
+
+class ProviderError(Exception):
+    """A call did not bring the answer that it asked for."""
+
+    def __init__(self, words: str, *, retry_after: timedelta | None = None) -> None:
+        super().__init__(words)
+        self.retry_after = retry_after
+
+
+class NotSent(ProviderError):
+    """Proven not accepted."""
+
+
+class Rejected(ProviderError):
+    """Refused for good."""
+
+    def __init__(self, words: str, reported: Reported) -> None:
+        super().__init__(words)
+        self.reported = reported
+
+
+class Ambiguous(ProviderError):
+    """It may have been accepted."""
+
+    def __init__(
+        self,
+        words: str,
+        *,
+        retry_after: timedelta | None = None,
+        repeatable: bool = True,
+    ) -> None:
+        super().__init__(words, retry_after=retry_after)
+        self.repeatable = repeatable
+        """False: repeating under the same key can only fail again (the key stands for another content)."""
+
+
+class ReadFailed(ProviderError):
+    """A look-up failed."""
+
+
+class Misconfigured(Exception):
+    """Somebody must change a setting."""
+
+
+class Forged(Exception):
+    """Unsigned, altered, stale or unreadable."""

@@ -1,0 +1,217 @@
+"""What a broken wire proves about a send and a look-up, the same for every adapter."""
+
+import asyncio
+import time
+from datetime import timedelta
+
+import httpx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from activities.providers import wire
+from activities.providers.base import Provider
+from activities.providers.errors import (
+    Ambiguous,
+    Misconfigured,
+    NotSent,
+    ProviderError,
+    ReadFailed,
+    Rejected,
+)
+from tests.providers.conftest import SHORT
+from tests.providers.scripted import Fault, Scripted, answer, scripted
+from tests.providers.subjects import EMAIL, PERSONAL, Subject
+
+HTML = b"<html><title>502 Bad Gateway</title></html>"
+
+SENDS: dict[str, tuple[bytes | Fault, type[Exception]]] = {
+    "a proxy's 502": (answer(502, HTML), Ambiguous),
+    "a proxy's 503": (answer(503, HTML), Ambiguous),
+    "their 500": (answer(500, {"error": "internal"}), Ambiguous),
+    "408": (answer(408, {"error": "timeout"}), Ambiguous),
+    "409 of an unknown kind": (answer(409, {"error": "another kind"}), Ambiguous),
+    "303": (answer(303, b"", Location="/elsewhere"), Ambiguous),
+    "200 with HTML": (answer(200, HTML), Ambiguous),
+    "204": (answer(204), Ambiguous),
+    "truncated JSON": (answer(201, b'{"id": "sb_1", "sta'), Ambiguous),
+    "JSON that is no object": (answer(201, b'["sb_1"]'), Ambiguous),
+    "no id": (answer(201, {"status": "queued"}), Ambiguous),
+    "deeply nested JSON": (answer(201, b"[" * 100_000), Ambiguous),
+    "an endless body": (answer(201, b'{"id": "' + b"x" * 1_000_001 + b'"}'), Ambiguous),
+    "a body cut short": (answer(201, {"id": "sb_1"})[:-4], Ambiguous),
+    "a wrong encoding": (answer(201, b"no gzip", Content_Encoding="gzip"), Ambiguous),
+    "another protocol": (b"SSH-2.0-OpenSSH_9.6\r\n", Ambiguous),
+    "silence": (Fault.SILENCE, Ambiguous),
+    "a dropped connection": (Fault.DROP, Ambiguous),
+    "a reset connection": (Fault.RESET, Ambiguous),
+    "a proxy's 404": (answer(404, HTML), NotSent),
+    "a proxy's 413": (answer(413, HTML), NotSent),
+    "425": (answer(425, {"error": "too early"}), NotSent),
+    "a proxy's 429": (answer(429, HTML), NotSent),
+    "308": (answer(308, b"", Location="/elsewhere"), Misconfigured),
+    "a proxy's 401": (answer(401, HTML), Misconfigured),
+    "403": (answer(403, {"error": "sender"}), Misconfigured),
+    "407": (answer(407, HTML), Misconfigured),
+    "404": (answer(404, {"error": "no such thing"}), Rejected),
+    "an unknown 422": (answer(422, {"error": "unheard of"}), Rejected),
+}
+READS: dict[str, tuple[bytes | Fault, type[Exception]]] = {
+    "a proxy's 404": (answer(404, HTML), ReadFailed),
+    "200 with HTML": (answer(200, HTML), ReadFailed),
+    "500": (answer(500, {"error": "internal"}), ReadFailed),
+    "429": (answer(429, {"error": "busy"}), ReadFailed),
+    "a dropped connection": (Fault.DROP, ReadFailed),
+    "401": (answer(401, {"error": "denied"}), Misconfigured),
+}
+
+
+def no_personal_data(error: BaseException) -> bool:
+    return not any(part in f"{error!r} {error}" for part in PERSONAL)
+
+
+@pytest.mark.parametrize(
+    ("headers", "wait"),
+    [
+        ({"Retry-After": "7"}, timedelta(seconds=7)),
+        (
+            {"Date": "Tue, 01 Dec 2026 10:00:00 GMT", "Retry-After": "Tue, 01 Dec 2026 10:02:00 GMT"},
+            timedelta(minutes=2),
+        ),
+        (
+            {"Date": "Tue, 01 Dec 2026 10:00:00 GMT", "Retry-After": "Tue, 01 Dec 2026 09:00:00 GMT"},
+            timedelta(),
+        ),
+        ({"Retry-After": "9" * 400}, timedelta(hours=1)),
+        ({"Retry-After": "Tue, 01 Dec 2026 10:02:00 GMT"}, None),
+        ({"Retry-After": "-3"}, None),
+        ({"Retry-After": "soon"}, None),
+        ({}, None),
+    ],
+    ids=["seconds", "date", "date gone by", "bounded", "date without a date", "negative", "word", "absent"],
+)
+async def test_a_429_is_not_sent_and_says_how_long_to_wait(
+    provider: Provider, script: Scripted, headers: dict[str, str], wait: timedelta | None
+) -> None:
+    script.answer = answer(429, {"error": "busy"}, **headers)
+
+    with pytest.raises(NotSent) as caught:
+        await provider.send(EMAIL)
+
+    assert caught.value.retry_after == wait
+
+
+@pytest.mark.parametrize(("says", "error"), SENDS.values(), ids=SENDS.keys())
+async def test_a_send_that_fails_says_what_is_proven_and_is_made_once(
+    provider: Provider, script: Scripted, says: bytes | Fault, error: type[Exception]
+) -> None:
+    script.answer = says
+
+    with pytest.raises(error) as caught:
+        await provider.send(EMAIL)
+
+    assert len(script.requests) == 1
+    assert no_personal_data(caught.value)
+
+
+async def test_a_silent_provider_is_ambiguous_within_the_budget(provider: Provider, script: Scripted) -> None:
+    script.answer = Fault.SILENCE
+    began = time.monotonic()
+
+    with pytest.raises(Ambiguous, match="time budget spent"):
+        await provider.send(EMAIL)
+
+    assert time.monotonic() - began < 10 * SHORT.total_seconds()
+
+
+async def test_a_read_timeout_after_the_request_arrived_is_ambiguous(
+    subject: Subject, script: Scripted
+) -> None:
+    script.answer = Fault.SILENCE
+    async with wire.new_client() as impatient:
+        impatient.timeout = httpx.Timeout(5, read=SHORT.total_seconds())
+        with pytest.raises(Ambiguous, match="read timeout"):
+            await subject.at(impatient, script.url).send(EMAIL)
+
+    assert len(script.requests) == 1
+
+
+async def test_a_refused_connection_is_not_sent(subject: Subject, client: httpx.AsyncClient) -> None:
+    async with scripted() as gone:
+        url = gone.url
+
+    with pytest.raises(NotSent, match="connection failed"):
+        await subject.at(client, url).send(EMAIL)
+
+
+async def test_a_failed_tls_handshake_is_not_sent(subject: Subject, client: httpx.AsyncClient) -> None:
+    async def speak_plainly(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(speak_plainly, "127.0.0.1", 0) as server:
+        url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        with pytest.raises(NotSent, match="connection failed"):
+            await subject.at(client, url).send(EMAIL)
+
+
+async def test_an_address_without_a_scheme_is_a_setting(subject: Subject, client: httpx.AsyncClient) -> None:
+    with pytest.raises(Misconfigured, match="must start with https"):
+        await subject.at(client, "api.example.test").send(EMAIL)
+
+
+@pytest.mark.parametrize(("says", "error"), READS.values(), ids=READS.keys())
+async def test_a_look_up_that_fails_proves_nothing(
+    provider: Provider, script: Scripted, says: bytes | Fault, error: type[Exception]
+) -> None:
+    script.answer = says
+
+    with pytest.raises(error) as caught:
+        await provider.look_up(EMAIL.channel, EMAIL.key, "sb_1")
+
+    assert len(script.requests) == 1
+    assert no_personal_data(caught.value)
+
+
+NAMES = st.sampled_from(
+    ["Retry-After", "Date", "Content-Type", "Content-Encoding", "Location", "X-Any", "Set-Cookie"],
+)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=20),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["id", "status", "error", "messages", "code", "reply"]), inner)
+    ),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    status=st.integers(min_value=200, max_value=999),
+    body=st.binary(max_size=60) | JSON.map(lambda value: httpx.Response(200, json=value).content),
+    headers=st.dictionaries(
+        NAMES, st.text(st.characters(codec="latin-1", categories=["L", "N"])), max_size=3
+    ),
+)
+async def test_no_answer_whatever_leaves_the_tree_or_repeats_a_send(
+    subject: Subject, status: int, body: bytes, headers: dict[str, str]
+) -> None:
+    asked: list[httpx.Request] = []
+
+    def say(request: httpx.Request) -> httpx.Response:
+        asked.append(request)
+        encoded = [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
+        return httpx.Response(status, headers=encoded, stream=httpx.ByteStream(body))
+
+    async with wire.new_client(httpx.MockTransport(say)) as client:
+        provider = subject.at(client, "https://api.example.test")
+        try:
+            assert (await provider.send(EMAIL)).provider_id
+        except (ProviderError, Misconfigured) as error:
+            assert no_personal_data(error)  # noqa: PT017  # an acceptance is as good an end
+        try:
+            await provider.look_up(EMAIL.channel, EMAIL.key, "sb_1")
+        except (ReadFailed, Misconfigured) as error:
+            assert no_personal_data(error)  # noqa: PT017  # so is a report
+    assert [request.method for request in asked] == ["POST", "GET"]
