@@ -1,0 +1,118 @@
+"""How the ledger's database is reached, and how every transaction on it begins.
+
+SQLite is opened for durability: a write-ahead log that is synced at each commit, since a claim that a
+power cut takes back is a second message (0.3 ms a commit against 0.03 ms unsynced). Writing transactions
+take its one write lock when they begin: one that took it later could not wait for it.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import timedelta
+
+from sqlalchemy import Connection, event
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import ArgumentError, DBAPIError, TimeoutError  # noqa: A004 - the pool's
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.pool import ConnectionPoolEntry
+
+from activities.store.errors import StoreError, explained
+
+_DRIVERS = {
+    "sqlite": "sqlite+aiosqlite",
+    "postgresql": "postgresql+psycopg",
+    "postgres": "postgresql+psycopg",
+}
+
+PATIENCE = timedelta(seconds=10)
+"""How long to wait for a connection or for SQLite's write lock: half of what an activity has."""
+
+CONNECT = timedelta(seconds=5)
+
+_PRAGMAS = (
+    f"PRAGMA busy_timeout = {PATIENCE // timedelta(milliseconds=1)}",
+    "PRAGMA journal_mode = WAL",
+    "PRAGMA synchronous = FULL",
+    "PRAGMA foreign_keys = ON",
+)
+_READING = "standby_reading"
+
+
+def new_engine(url: str) -> AsyncEngine:
+    """Return an engine that has connected to nothing yet; raises StoreError for a URL of no use.
+
+    Dispose of it in the event loop that used it.
+    """
+    where = parsed(url)
+    if where.get_backend_name() == "sqlite":
+        return _sqlite(where)
+    return create_async_engine(
+        where,
+        hide_parameters=True,
+        isolation_level="READ COMMITTED",
+        pool_pre_ping=True,
+        pool_size=10,
+        pool_timeout=PATIENCE.total_seconds(),
+        connect_args={
+            "connect_timeout": int(CONNECT.total_seconds()),
+            "prepare_threshold": None,  # a pooler in between may hand each transaction to another server
+        },
+    )
+
+
+def parsed(url: str) -> URL:
+    """Return a URL with the driver that is installed; raises StoreError, which never repeats the URL."""
+    shape = "must read sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME"
+    try:
+        given = make_url(url)
+        driver = _DRIVERS[given.drivername.partition("+")[0]]
+    except (ArgumentError, ValueError, KeyError):
+        raise StoreError(f"STANDBY_DATABASE_URL: {shape}") from None
+    if driver.startswith("sqlite") and given.database in {None, "", ":memory:"}:
+        raise StoreError(f"STANDBY_DATABASE_URL: names no file; it {shape}")
+    return given.set(drivername=driver)
+
+
+def writing(engine: AsyncEngine) -> AbstractAsyncContextManager[AsyncConnection]:
+    """Return one transaction that is committed as a whole or not at all; raises StoreError."""
+    return _transaction(engine)
+
+
+def reading(engine: AsyncEngine) -> AbstractAsyncContextManager[AsyncConnection]:
+    """Return one transaction that only reads, and waits for no writer; raises StoreError."""
+    return _transaction(engine.execution_options(**{_READING: True}))
+
+
+@asynccontextmanager
+async def _transaction(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
+    try:
+        async with engine.begin() as connection:
+            yield connection
+    except (DBAPIError, TimeoutError) as error:
+        raise explained(error, engine.url) from None
+
+
+def _sqlite(where: URL) -> AsyncEngine:
+    engine = create_async_engine(
+        where,
+        hide_parameters=True,
+        pool_size=4,  # one writes at a time: more would only wait for each other
+        max_overflow=0,
+        pool_timeout=PATIENCE.total_seconds(),
+    )
+    event.listen(engine.sync_engine, "connect", _prepare)
+    event.listen(engine.sync_engine, "begin", _begin)
+    return engine
+
+
+def _prepare(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
+    connection.isolation_level = None  # the driver begins nothing by itself
+    cursor = connection.cursor()
+    for pragma in _PRAGMAS:
+        cursor.execute(pragma)
+    cursor.close()
+
+
+def _begin(connection: Connection) -> None:
+    reads = connection.get_execution_options().get(_READING, False)
+    connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")

@@ -1,0 +1,164 @@
+"""The obligation: admitted once for ever, closed once for ever."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from sqlalchemy import func, select
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from activities.store import rows, tables
+from activities.store.database import reading, writing
+from activities.store.records import AttemptRow, NoticeRow
+from workflows.policy import state
+from workflows.policy.keys import parts
+from workflows.policy.models import NoticeRequest, Result
+from workflows.policy.progress import Attempt
+from workflows.policy.terms import Policy
+from workflows.policy.words import AttemptState, Outcome, Phase
+
+
+class Admitted(StrEnum):
+    """What asking for a notice met."""
+
+    FRESH = "fresh"
+    SAME = "same"
+    """This very workflow has admitted it before: a retried activity, or an operator's reset."""
+    DUPLICATE = "duplicate"
+    """Another workflow owns it, perhaps one that the engine has forgotten."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a notice was admitted under; the first admission holds, whatever the files say since."""
+
+    policy: Policy
+    digest: str
+    expires_at: datetime
+
+
+class Notices:
+    """Reads and writes notices; times are UTC and come from the caller."""
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self._engine = engine
+
+    async def admit(
+        self,
+        request: NoticeRequest,
+        chain: str,
+        policy: Policy,
+        digest: str,
+        *,
+        expires_at: datetime,
+        at: datetime,
+    ) -> Admitted:
+        """Put a notice on record; exactly one of many that race gets FRESH.
+
+        `chain` is the first run of the workflow: a reset keeps it, a new start does not.
+        """
+        row = _begun(request, chain, Terms(policy, digest, expires_at), at)
+        async with writing(self._engine) as connection:
+            terms = {"digest": digest, "terms": policy.model_dump(mode="json")}
+            await rows.insert_once(connection, tables.policies, terms)
+            if await rows.insert_once(connection, tables.notices, row.model_dump()):
+                return Admitted.FRESH
+            standing = await rows.hold(connection, row.key)
+        return Admitted.SAME if standing.chain == chain else Admitted.DUPLICATE
+
+    async def terms(self, key: str) -> Terms | None:
+        """Return what a notice was admitted under; None for one that is not on record."""
+        notices, policies = tables.notices, tables.policies
+        statement = (
+            select(policies.c.terms, policies.c.digest, notices.c.expires_at)
+            .join(notices, notices.c.policy_digest == policies.c.digest)
+            .where(notices.c.key == key)
+        )
+        async with reading(self._engine) as connection:
+            found = (await connection.execute(statement)).one_or_none()
+        if found is None:
+            return None
+        return Terms(Policy.model_validate(found.terms), found.digest, found.expires_at)
+
+    async def set_next(self, key: str, next_at: datetime | None) -> None:
+        """Note when something is due next; a closed notice has nothing due. Raises Missing."""
+        async with writing(self._engine) as connection:
+            notice = await rows.hold(connection, key)
+            if notice.outcome is None:
+                await rows.change(connection, tables.notices, notice, next_at=next_at)
+
+    async def oldest_due(self) -> datetime | None:
+        """Return the earliest instant at which something is due in any open notice."""
+        notices = tables.notices
+        statement = select(func.min(notices.c.next_at)).where(notices.c.outcome.is_(None))
+        async with reading(self._engine) as connection:
+            earliest: datetime | None = (await connection.execute(statement)).scalar_one()
+        return earliest
+
+    async def close(self, result: Result, attempts: tuple[Attempt, ...], *, at: datetime) -> Outcome:
+        """Write the outcome and the last state of each attempt, and return the outcome that stands.
+
+        The first outcome stays, whoever comes later; raises Missing.
+        """
+        async with writing(self._engine) as connection:
+            notice = await rows.hold(connection, result.key)
+            if notice.outcome is not None:
+                return notice.outcome
+            await rows.change(connection, tables.notices, notice, **_closing(result))
+            told = {each.key: each for each in attempts}
+            for row in await _all_sent(connection, notice, told):
+                last = _last(row, told.get(row.key), settled=row.channel is result.channel)
+                if last is not row.state:
+                    await rows.change(connection, tables.attempts, row, state=last, settled_at=at)
+        return result.outcome
+
+
+def _begun(request: NoticeRequest, chain: str, terms: Terms, at: datetime) -> NoticeRow:
+    # As the key has them: PostgreSQL cannot store every character that an id may have.
+    kind, event_id, recipient_id = parts(request.key)
+    return NoticeRow(
+        key=request.key,
+        kind=kind,
+        event_id=event_id,
+        recipient_id=recipient_id,
+        chain=chain,
+        occurred_at=request.occurred_at,
+        policy_digest=terms.digest,
+        route=terms.policy.route,
+        phase=Phase.QUEUED,
+        expires_at=terms.expires_at,
+        fallback_at=request.fallback_at,
+        next_at=at,
+        created_at=at,
+    )
+
+
+def _closing(result: Result) -> dict[str, object]:
+    return {
+        "phase": Phase.CLOSED,
+        "channel": result.channel,
+        "outcome": result.outcome,
+        "rule": result.rule,
+        "reason": result.reason,
+        "closed_at": result.closed_at,
+        "next_at": None,
+    }
+
+
+async def _all_sent(
+    connection: AsyncConnection, notice: NoticeRow, told: dict[str, Attempt]
+) -> tuple[AttemptRow, ...]:
+    """Return the attempts on record, and those that the workflow gave up on before they wrote a claim."""
+    known = await rows.find_all(connection, notice.key)
+    missing = {key for key, each in told.items() if each.state is not AttemptState.PLANNED} - {
+        row.key for row in known
+    }
+    return (*known, *[await rows.plan(connection, key) for key in sorted(missing)])
+
+
+def _last(row: AttemptRow, told: Attempt | None, *, settled: bool) -> AttemptState:
+    """Return an attempt's last state: terminal ones stay, then the workflow's word, then what lapses."""
+    if row.state in state.TERMINAL:
+        return row.state
+    known = row.state if told is None or told.state is AttemptState.PLANNED else told.state
+    return state.lapse(known, settled=settled)

@@ -1,0 +1,171 @@
+"""The tables, once, for both databases. Addresses have no column: only their keyed hashes are kept.
+
+Words are stored as they are and checked by the models that rows become, so that a new word needs no
+migration. A change here needs one in `migrations/versions`; a test holds the two together.
+"""
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    UniqueConstraint,
+)
+
+from activities.store.instant import Instant
+
+metadata = MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_name)s",
+        "ix": "ix_%(table_name)s_%(column_0_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+    }
+)
+
+_Serial = BigInteger().with_variant(Integer, "sqlite")
+
+
+def _hash(*, nullable: bool) -> Column[str]:
+    """Return the column of a keyed hash (64 hex digits), which no address fits into."""
+    fits = CheckConstraint("length(address_hash) = 64", name="hashed")
+    return Column("address_hash", String, fits, nullable=nullable)
+
+
+policies = Table(
+    "policies",
+    metadata,
+    Column("digest", String, primary_key=True),
+    Column("terms", JSON, nullable=False),
+)
+
+notices = Table(
+    "notices",
+    metadata,
+    Column("key", String, primary_key=True),
+    Column("kind", String, nullable=False),
+    Column("event_id", String, nullable=False),
+    Column("recipient_id", String, nullable=False),
+    Column("chain", String, nullable=False),
+    Column("occurred_at", Instant),
+    Column("policy_digest", ForeignKey("policies.digest"), nullable=False),
+    Column("route", JSON, nullable=False),
+    Column("phase", String, nullable=False),
+    Column("channel", String),
+    Column("outcome", String),
+    Column("rule", String),
+    Column("reason", String),
+    Column("expires_at", Instant, nullable=False),
+    Column("fallback_at", Instant),
+    Column("next_at", Instant),
+    Column("last_evidence_at", Instant),
+    Column("reads", Integer, nullable=False),
+    Column("created_at", Instant, nullable=False),
+    Column("closed_at", Instant),
+    Column("version", Integer, nullable=False),
+    CheckConstraint("(outcome IS NULL) = (closed_at IS NULL)", name="closed_whole"),
+)
+_open = notices.c.outcome.is_(None)
+Index("ix_notices_due", notices.c.next_at, sqlite_where=_open, postgresql_where=_open)
+
+attempts = Table(
+    "attempts",
+    metadata,
+    Column("key", String, primary_key=True),
+    Column("notice_key", ForeignKey("notices.key"), nullable=False, index=True),
+    Column("channel", String, nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("provider", String),
+    Column("provider_id", String),
+    _hash(nullable=True),
+    Column("state", String, nullable=False),
+    Column("status", String),
+    Column("is_final", Boolean, nullable=False),
+    Column("dispatches", Integer, nullable=False),
+    Column("first_dispatched_at", Instant),
+    Column("last_dispatched_at", Instant),
+    Column("settled_at", Instant),
+    Column("note", String),
+    Column("version", Integer, nullable=False),
+)
+
+observations = Table(
+    "observations",
+    metadata,
+    Column("id", _Serial, primary_key=True),
+    Column("attempt_key", ForeignKey("attempts.key"), nullable=False),
+    Column("event_id", String, nullable=False),
+    Column("source", String, nullable=False),
+    Column("status", String, nullable=False),
+    Column("is_final", Boolean, nullable=False),
+    Column("raw", String, nullable=False),
+    Column("code", String),
+    Column("opt_out", String),
+    Column("at", Instant, nullable=False),
+    Column("provider_at", Instant),
+    Column("provider_id", String),
+    Column("verdict", String, nullable=False),
+    Column("reason", String, nullable=False),
+    UniqueConstraint("attempt_key", "event_id"),
+)
+"""Append-only: a trigger refuses any change."""
+
+decisions = Table(
+    "decisions",
+    metadata,
+    Column("notice_key", ForeignKey("notices.key"), primary_key=True),
+    Column("run", String, primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("rule", String, nullable=False),
+    Column("action", String, nullable=False),
+    Column("channel", String),
+    Column("at", Instant, nullable=False),
+    Column("inputs", JSON, nullable=False),
+    Column("answer", String),
+    Column("reason", String),
+    Column("answered_at", Instant, nullable=False),
+    Column("policy_digest", ForeignKey("policies.digest"), nullable=False),
+)
+"""Append-only: a trigger refuses any change."""
+
+suppressions = Table(
+    "suppressions",
+    metadata,
+    Column("id", _Serial, primary_key=True),
+    _hash(nullable=False),
+    Column("channel", String, nullable=False),
+    Column("reason", String, nullable=False),
+    Column("source_notice", String),
+    Column("observed_at", Instant, nullable=False),
+    Column("lifted_at", Instant),
+    Column("lifted_by", String),
+)
+_active = suppressions.c.lifted_at.is_(None)
+Index(
+    "uq_suppressions_active",
+    suppressions.c.address_hash,
+    suppressions.c.channel,
+    suppressions.c.reason,
+    unique=True,
+    sqlite_where=_active,
+    postgresql_where=_active,
+)
+
+controls = Table(
+    "controls",
+    metadata,
+    Column("name", String, primary_key=True),
+    Column("is_on", Boolean, nullable=False),
+    Column("percent", Integer, CheckConstraint("percent BETWEEN 0 AND 100", name="percent"), nullable=False),
+    Column("changed_at", Instant, nullable=False),
+    Column("changed_by", String, nullable=False),
+    Column("why", String, nullable=False),
+)
