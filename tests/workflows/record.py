@@ -1,0 +1,66 @@
+"""Records scenarios as histories to replay: `make history NAME=…`, or this module with `--all`.
+
+A history that is there is never overwritten: it stands for notices that run in production.
+"""
+
+import asyncio
+import logging
+import sys
+
+from temporalio.client import WorkflowHistory
+
+from tests.workflows.recordings import FOLDER, WANTED, path, recorded, without_traces
+from tests.workflows.scenario import Scenario, ending
+from tests.workflows.scenarios import SCENARIOS
+from tests.workflows.stage import finish, open_engine, start, worker
+
+
+class Unusable(Exception):  # noqa: N818 - said to a person
+    """Why nothing is recorded; one line that says what to do."""
+
+
+async def main(arguments: list[str]) -> None:
+    """Record what the arguments name; raises Unusable before anything is recorded."""
+    for name in _chosen(arguments):
+        history = await _record(SCENARIOS[name])
+        FOLDER.mkdir(exist_ok=True)
+        path(name).write_text(without_traces(history))
+        print(f"recorded {path(name).relative_to(FOLDER.parents[2])} ({len(history.events)} events)")  # noqa: T201
+
+
+def _chosen(arguments: list[str]) -> tuple[str, ...]:
+    match arguments:
+        case ["--all"] if recorded():
+            raise Unusable(f"{FOLDER.name}/ holds histories: --all only fills an empty folder")
+        case ["--all"]:
+            return WANTED
+        case [name] if name in SCENARIOS and path(name).exists():
+            raise Unusable(
+                f"{path(name).name} exists: a history is never overwritten; record another scenario"
+            )
+        case [name] if name in SCENARIOS:
+            return (name,)
+        case _:
+            known = "\n  ".join(SCENARIOS)
+            raise Unusable(f"name one scenario of tests/workflows/scenarios/, or --all:\n  {known}")
+
+
+async def _record(scenario: Scenario) -> WorkflowHistory:
+    """Play a scenario and return its history; raises Unusable where it does not end as it says."""
+    async with open_engine(identity="recorder") as engine:
+        world = scenario.world(engine)
+        async with worker(engine.client, world):
+            handle = await start(engine.client)
+            result = await finish(handle)
+        if (ending(result), world.story) != (scenario.end, scenario.story):
+            raise Unusable(f"it did not go as the scenario says, but: {ending(result)}; {world.story}")
+        return await handle.fetch_history()
+
+
+if __name__ == "__main__":
+    logging.disable(logging.CRITICAL)
+    try:
+        asyncio.run(main(sys.argv[1:]))
+    except Unusable as error:
+        print(error, file=sys.stderr)  # noqa: T201
+        sys.exit(2)
