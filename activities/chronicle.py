@@ -1,0 +1,31 @@
+"""Keeps the evidence."""
+
+from dataclasses import dataclass
+
+from temporalio import activity
+from typing_extensions import override
+
+from activities.clock import EngineClock
+from activities.store.ledger import Ledger
+from workflows import calls
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerChronicle(calls.Chronicle):
+    """Writes reports and outcomes to the ledger; each once."""
+
+    ledger: Ledger
+
+    @override
+    @activity.defn(name="record")
+    async def record(self, call: calls.Record) -> None:
+        await self.ledger.evidence.observe(call.observation, at=EngineClock().now())
+
+    @override
+    @activity.defn(name="close")
+    async def close(self, call: calls.Close) -> None:
+        now = EngineClock().now()
+        if call.decision is not None:
+            run = activity.info().workflow_run_id or ""
+            await self.ledger.decisions.put(run, call.decision, answer=None, reason=None, at=now)
+        await self.ledger.notices.close(call.result, call.attempts, at=now)

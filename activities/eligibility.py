@@ -1,0 +1,41 @@
+"""Knows who may receive what, now."""
+
+from dataclasses import dataclass
+
+from temporalio import activity
+from typing_extensions import override
+
+from activities.clock import EngineClock
+from activities.gate import Gate
+from workflows import calls
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerEligibility(calls.Eligibility):
+    """Answers from the ledger, and puts each answer on record beside its decision."""
+
+    gate: Gate
+
+    @override
+    @activity.defn(name="check")
+    async def check(self, call: calls.Check) -> calls.Clearance:
+        clearance = await self.gate.ask(call, EngineClock().now())
+        await self.gate.ledger.decisions.put(
+            activity.info().workflow_run_id or "",
+            call.decision,
+            answer=clearance.answer,
+            reason=clearance.reason,
+            at=clearance.at,
+        )
+        return clearance
+
+    @override
+    @activity.defn(name="suppress")
+    async def suppress(self, call: calls.Suppress) -> None:
+        await self.gate.ledger.suppressions.put(
+            self.gate.hashed(call.channel, call.address),
+            call.channel,
+            call.reason,
+            source_notice=call.notice_key,
+            observed_at=call.observed_at,
+        )

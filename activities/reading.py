@@ -1,0 +1,83 @@
+"""What became of an attempt: the ledger is asked first, then the provider that took it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from temporalio import activity
+from temporalio.exceptions import ApplicationError
+
+from activities import reports
+from activities.clock import EngineClock
+from activities.providers.base import Provider
+from activities.providers.errors import Misconfigured, ReadFailed
+from activities.providers.registry import Providers
+from activities.store.attempts import AttemptRow
+from activities.store.ledger import Ledger
+from activities.telemetry import provider_call
+from workflows import calls
+from workflows.policy.controls import allows
+from workflows.policy.keys import attempted
+from workflows.policy.state import TERMINAL
+from workflows.policy.words import AttemptState, Source
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Looks attempts up, and puts what it sees on record."""
+
+    ledger: Ledger
+    providers: Providers
+
+    async def look_up(self, call: calls.LookUp, clock: EngineClock) -> calls.Report:
+        """Ask once; raises ApplicationError where no answer could be had."""
+        run = activity.info().workflow_run_id or ""
+        await self.ledger.decisions.put(run, call.decision, answer=None, reason=None, at=clock.now())
+        row = await self.ledger.attempts.find(call.attempt_key)
+        if row is None or row.state is AttemptState.PLANNED:
+            return calls.Report(unclaimed=True, at=clock.now())
+        if not allows((await self.ledger.controls.read()).reconcile, row.notice_key):
+            return calls.Report(at=clock.now())
+        if row.state in TERMINAL:
+            return calls.Report(observation=reports.known(row, at=clock.now()), at=clock.now())
+        return await self._ask(call, row, clock)
+
+    async def _ask(self, call: calls.LookUp, row: AttemptRow, clock: EngineClock) -> calls.Report:
+        channel = attempted(call.attempt_key).channel
+        try:
+            provider = self.providers.named(row.provider) if row.provider else None
+            if provider is None or not _answers(provider, row):
+                return _from_ledger(row, clock.now())
+            with provider_call(
+                "look_up", attempt_key=call.attempt_key, provider=provider.name, channel=channel
+            ) as traced:
+                reported = await provider.look_up(channel, call.attempt_key, row.provider_id)
+                if reported is not None:
+                    traced.answered(reported.status)
+        except (ReadFailed, Misconfigured) as error:
+            raise ApplicationError(str(error), type=type(error).__name__) from None
+        if reported is None:
+            await self.ledger.notices.set_next(row.notice_key, call.next_at)
+            return calls.Report(at=clock.now())
+        seen = reports.observation(
+            reported, call.attempt_key, Source.POLL, at=clock.now(), event_id=self._event_id(call)
+        )
+        await self.ledger.evidence.observe(seen, at=clock.now(), next_at=call.next_at)
+        return calls.Report(observation=seen, at=clock.now())
+
+    @staticmethod
+    def _event_id(call: calls.LookUp) -> str:
+        """A retried read is one observation; an operator's reset reads anew."""
+        return f"poll:{call.number}:{activity.info().workflow_run_id}"
+
+
+def _from_ledger(row: AttemptRow, now: datetime) -> calls.Report:
+    """Return what is on record of an attempt that nobody can be asked about."""
+    if row.state is AttemptState.AMBIGUOUS:
+        # The worker that has the dispatch may still conclude it in the ledger.
+        return calls.Report(at=now)
+    return calls.Report(observation=reports.known(row, at=now), readable=False, at=now)
+
+
+def _answers(provider: Provider, row: AttemptRow) -> bool:
+    can = provider.capabilities(attempted(row.key).channel)
+    return can.reads_by_key or (can.reads_by_id and row.provider_id is not None)
