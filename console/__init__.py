@@ -1,0 +1,1 @@
+"""The operator's and the developer's commands behind the standby command."""

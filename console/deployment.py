@@ -1,0 +1,38 @@
+"""The deployment that a command works on, and how it is reached."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Self
+
+from temporalio.client import Client
+
+from activities.connect import PATIENCE, connect
+from activities.logs import configure
+from activities.settings import LogFormat, LogLevel, Settings, keyring
+from console.surroundings import environment
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """One engine and one ledger, as the environment names them."""
+
+    settings: Settings
+    environ: Mapping[str, str]
+
+    @classmethod
+    def here(cls) -> Self:
+        """Read the environment; raises SettingsError."""
+        # What the SDK and the drivers have to say is no part of a command's answer.
+        configure(LogFormat.TEXT, LogLevel.ERROR)
+        environ = environment()
+        return cls(Settings.read(environ), environ)
+
+    async def engine(self, patience: timedelta = PATIENCE) -> Client:
+        """Connect; raises EngineUnreachableError, or SettingsError or KeyringError where no keys are."""
+        return await connect(keyring(self.settings), environ=self.environ, patience=patience)
+
+    @property
+    def database(self) -> str:
+        """The ledger's URL, which may hold a password."""
+        return self.settings.database_url.get_secret_value()

@@ -1,0 +1,46 @@
+"""`standby dev`: a whole deployment in the foreground, for development."""
+
+import asyncio
+import os
+import signal
+
+from rich.console import Console
+
+from activities.logs import configure
+from activities.settings import LogFormat, LogLevel
+from console.engine import EngineAt
+from console.stack import Stack, Wanted, running
+from console.surroundings import HOME, leave
+
+
+async def develop(engine: EngineAt, sandbox_port: int, out: Console) -> None:
+    """Run until SIGINT or SIGTERM; the state stays in `.standby/`.
+
+    Raises PublicError with what to do where a part does not start, OSError where a port is taken.
+    """
+    configure(LogFormat.TEXT, LogLevel.WARNING)
+    stopping = asyncio.Event()
+    for each in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(each, stopping.set)
+    wanted = Wanted(HOME, engine, sandbox_port, environ=os.environ)
+    async with running(wanted) as stack:
+        leave(HOME, stack.variables)
+        _announce(stack, out)
+        await stopping.wait()
+        out.print("stopping: sends that are on the wire are finished first")
+
+
+def _announce(stack: Stack, out: Console) -> None:
+    rows = (
+        ("Temporal UI", f"{stack.engine.ui}/namespaces/default/workflows"),
+        ("Inbox", stack.sandbox.url),
+        ("Engine", stack.engine.address),
+        ("Kinds", ", ".join(sorted(stack.catalogue.kinds))),
+        ("State", f"{HOME}/ (ledger, engine, keys)"),
+    )
+    for name, value in rows:
+        out.print(f"{name:12} {value}", highlight=False, soft_wrap=True)
+    out.print()
+    out.print("In another terminal, in this folder:", highlight=False)
+    out.print("  standby send notices/password_reset/sample.json --wait", highlight=False)
+    out.print("Ctrl-C stops it.", highlight=False)

@@ -1,0 +1,162 @@
+"""The story of one notice as a page for people: plain when piped, and readable in 80 columns."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+import typer
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from activities.store.records import AttemptRow, ObservationRow
+from console.story import Decided, Story
+from workflows.policy import telling
+from workflows.policy.keys import attempted
+from workflows.policy.plan import Rule
+from workflows.policy.words import Phase, Verdict
+
+_UNITS: Final = (
+    (timedelta(days=2), timedelta(days=1), "days"),
+    (timedelta(hours=2), timedelta(hours=1), "h"),
+    (timedelta(minutes=2), timedelta(minutes=1), "min"),
+    (timedelta(seconds=1), timedelta(seconds=1), "s"),
+)
+"""From this distance on, count in this unit."""
+
+
+def show(story: Story) -> None:
+    """Print the page to stdout."""
+    out = Console(highlight=False, emoji=False, markup=False)
+    with out.capture() as captured:
+        out.print(*render(story, datetime.now(UTC)), sep="\n")
+    # Tables fill their columns up with blanks, which are a nuisance in a pipe.
+    typer.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
+
+
+def render(story: Story, now: datetime) -> Iterator[RenderableType]:
+    """Return the parts of the page; `now` (UTC) only says how far away an instant is."""
+    clock = Clock(now)
+    yield Text(story.key, style="bold", overflow="fold")
+    yield _headline(story)
+    yield _times(story, clock)
+    yield from _section("attempts", _attempts(story.attempts, clock))
+    yield from _remarks(story.attempts)
+    yield from _section("evidence", _observations(story.observations, clock))
+    yield from _section("decisions", _decisions(story.decisions, clock))
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Writes instants in UTC: the time of day, with the date where it is another day's."""
+
+    now: datetime
+
+    def at(self, instant: datetime | None) -> str:
+        """Write an instant."""
+        if instant is None:
+            return "-"
+        utc = instant.astimezone(UTC)
+        day = "" if utc.date() == self.now.astimezone(UTC).date() else f"{utc:%Y-%m-%d} "
+        return f"{day}{telling.clock(utc)}"
+
+    def both(self, instant: datetime) -> str:
+        """Write an instant, and how far away it is."""
+        return f"{self.at(instant)} ({away(instant - self.now)})"
+
+
+def away(distance: timedelta) -> str:
+    """Return a distance in its largest unit: "in 12 s", "3 min ago"."""
+    size = abs(distance)
+    for least, unit, name in _UNITS:
+        if size >= least:
+            count = f"{size // unit} {name}"
+            return f"in {count}" if distance > timedelta() else f"{count} ago"
+    return "now"
+
+
+def _headline(story: Story) -> Text:
+    on = f" on {story.channel}" if story.channel else ""
+    if story.outcome is None:
+        return Text(f"{story.phase}{on}")
+    style = "green" if story.outcome.reached else "yellow"
+    why = story.reason or _because(story.rule)
+    return Text.assemble((f"closed: {story.outcome}{on}", style), f" ({why})")
+
+
+def _times(story: Story, clock: Clock) -> Table:
+    rows = _grid()
+    if story.closed_at:
+        rows.add_row("closed", clock.both(story.closed_at))
+    if story.expires_at:
+        rows.add_row("expires", clock.both(story.expires_at))
+    if story.phase is not Phase.CLOSED:
+        when = clock.both(story.next_at) if story.next_at else "not known"
+        rows.add_row("next", f"{when}: {story.next_step}" if story.next_step else when)
+    return rows
+
+
+def _section(title: str, rows: Table) -> Iterator[RenderableType]:
+    yield Text(f"\n{title}", style="bold")
+    yield rows if rows.row_count else Text("none")
+
+
+def _attempts(attempts: Sequence[AttemptRow], clock: Clock) -> Table:
+    rows = _grid("channel", "state", "word", "sent", "provider")
+    for each in attempts:
+        word = f"{each.status or '-'}{', final' if each.is_final else ''}"
+        again = f" ({each.dispatches} times)" if each.dispatches > 1 else ""
+        sent = f"{clock.at(each.first_dispatched_at)}{again}"
+        rows.add_row(each.channel, each.state, word, sent, each.provider or "-")
+    return rows
+
+
+def _remarks(attempts: Sequence[AttemptRow]) -> Iterator[Text]:
+    """Tell what is too long for a cell; a provider's id stays whole, to be copied."""
+    for each in attempts:
+        if each.provider_id:
+            yield Text(f"{each.channel} is {each.provider_id} at {each.provider}", style="dim")
+        if each.note:
+            yield Text(f"{each.channel}: {each.note}", style="dim")
+
+
+def _observations(observations: Sequence[ObservationRow], clock: Clock) -> Table:
+    rows = _grid()
+    for each in observations:
+        said = ", ".join(
+            part for part in (f'"{each.raw}"' if each.raw else "", each.code, each.opt_out) if part
+        )
+        text = Text(f"{attempted(each.attempt_key).channel} {each.source}: {each.status}")
+        text.append(f"{', final' if each.is_final else ''}{f' ({said})' if said else ''}")
+        if each.verdict is not Verdict.APPLIED:
+            text.append(f" {each.verdict}: {each.reason}", style="yellow")
+        rows.add_row(clock.at(each.at), text)
+    return rows
+
+
+def _decisions(decisions: Sequence[Decided], clock: Clock) -> Table:
+    rows = _grid()
+    for each in decisions:
+        what = f"{each.action.replace('_', ' ')}{f' {each.channel}' if each.channel else ''}"
+        text = Text(f"{what}: {_because(each.rule)}")
+        if each.answer:
+            text.append(f"; the check said {each.answer}")
+        if each.reason:
+            text.append(f", {each.reason}")
+        rows.add_row(clock.at(each.at), text)
+    return rows
+
+
+def _grid(*headings: str) -> Table:
+    """Return a table without lines, in which nothing is cut off."""
+    rows = Table(box=None, pad_edge=False, show_header=bool(headings), header_style="dim")
+    for heading in headings or ("", ""):
+        rows.add_column(heading, overflow="fold")
+    return rows
+
+
+def _because(rule: str | None) -> str:
+    if rule in set(Rule):
+        return telling.because(Rule(rule))
+    return (rule or "no rule on record").replace("_", " ")

@@ -1,0 +1,80 @@
+"""One notice as the engine knows it: asked with little patience, since a person waits."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from temporalio.client import (
+    Client,
+    WorkflowExecutionStatus,
+    WorkflowFailureError,
+    WorkflowQueryFailedError,
+    WorkflowQueryRejectedError,
+)
+from temporalio.service import RPCError
+
+from activities.discreet import tell
+from console.exits import Exit, Stop, is_unknown
+from console.starting import Handle
+from workflows.notice import Notice
+from workflows.policy.evidence import Evidence
+from workflows.policy.keys import key_of, workflow_id
+from workflows.policy.models import Result
+
+PATIENCE: Final = timedelta(seconds=3)
+"""A worker that is there answers a query in milliseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What the engine says: a notice that is open has evidence, a closed one a result or a failure."""
+
+    evidence: Evidence | None = None
+    result: Result | None = None
+    failure: str | None = None
+    """Why it ended without a result, in words that hold no personal data."""
+    note: str | None = None
+    """What could not be asked, and why."""
+
+
+def handle_of(client: Client, key: str) -> Handle:
+    """Return the handle of a notice that may exist; raises Stop for what cannot be a key."""
+    try:
+        return client.get_workflow_handle_for(Notice.run, workflow_id(key_of(key)))
+    except ValueError as error:
+        raise Stop(Exit.BAD_INPUT, f"KEY: {error}") from None
+
+
+async def look(client: Client, key: str) -> Run | None:
+    """Return what the engine knows; None for a key that it does not know, or no longer."""
+    handle = handle_of(client, key)
+    try:
+        described = await handle.describe(rpc_timeout=PATIENCE)
+    except RPCError as error:
+        if is_unknown(error):
+            return None
+        raise
+    if described.status is not WorkflowExecutionStatus.RUNNING:
+        return await concluded(handle)
+    try:
+        return Run(evidence=await handle.query(Notice.evidence, rpc_timeout=PATIENCE))
+    except (RPCError, WorkflowQueryFailedError, WorkflowQueryRejectedError):
+        return Run(note="it runs, but no worker answers: what is next is not known (is a worker running?)")
+
+
+async def concluded(handle: Handle) -> Run:
+    """Wait for the end of a notice, and return it."""
+    try:
+        return Run(result=await handle.result())
+    except WorkflowFailureError as error:
+        return Run(failure=tell(error.cause))
+
+
+async def withdraw(client: Client, key: str) -> None:
+    """Ask a notice to stop before any further effect; raises Stop for one that is not open."""
+    try:
+        await handle_of(client, key).signal(Notice.withdraw)
+    except RPCError as error:
+        if is_unknown(error):
+            raise Stop(Exit.BAD_INPUT, f"{key}: no such notice is open; see: standby show {key}") from None
+        raise

@@ -1,0 +1,83 @@
+"""`standby show`: the story of one notice, from the ledger, and from the engine while it is open."""
+
+import asyncio
+from contextlib import suppress
+from typing import Annotated
+
+import typer
+from temporalio.service import RPCError
+
+from activities.discreet import PublicError
+from activities.hosting import open_ledger
+from console import page, runs
+from console.deployment import Deployment
+from console.exits import Exit, Stop, ending
+from console.story import Story
+from workflows.policy.keys import attempted, key_of
+
+Key = Annotated[str, typer.Argument(metavar="KEY", help="The notice key, kind:event:recipient.")]
+
+
+def show(
+    key: Key,
+    *,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the whole story as one JSON object.")
+    ] = False,
+) -> None:
+    """Tell the story of one notice: what was attempted, seen and decided, and what is next.
+
+    It holds no personal data. Closed notices are told as well, also those that the engine has forgotten.
+
+    Example: standby show password_reset:sample-reset-1:user-1001
+    """
+    story = asyncio.run(_story(_checked(key)))
+    for note in story.notes:
+        typer.echo(f"note: {note}", err=True)
+    if as_json:
+        typer.echo(story.as_json())
+    else:
+        page.show(story)
+
+
+def withdraw(key: Key) -> None:
+    """Withdraw a notice that is no longer needed: nothing further is sent for it.
+
+    Example: standby withdraw password_reset:sample-reset-1:user-1001
+    """
+    notice = _checked(key)
+    asyncio.run(_withdraw(notice))
+    typer.echo(f"{notice}: withdrawal asked for; nothing further is sent")
+
+
+def _checked(key: str) -> str:
+    """Return the notice key; providers and logs name attempts, whose keys begin with it."""
+    with suppress(ValueError):
+        return attempted(key).notice_key
+    try:
+        return key_of(key)
+    except ValueError as error:
+        raise Stop(Exit.BAD_INPUT, f"KEY: {error}") from None
+
+
+async def _withdraw(key: str) -> None:
+    await runs.withdraw(await Deployment.here().engine(), key)
+
+
+async def _story(key: str) -> Story:
+    deployment = Deployment.here()
+    async with open_ledger(deployment.settings) as ledger:
+        record = await ledger.story(key)
+    if record is None:
+        run = await runs.look(await deployment.engine(), key)
+        if run is None:
+            raise Stop(Exit.BAD_INPUT, f"{key}: no such notice; start one with: standby send FILE")
+        return Story.unrecorded(key).continued(run)
+    story = Story.recorded(record)
+    if story.outcome is not None:
+        return story
+    try:
+        return story.continued(await runs.look(await deployment.engine(runs.PATIENCE), key))
+    except (PublicError, RPCError) as error:
+        # The record alone is worth telling.
+        return story.noting(f"what is next is as of the ledger: {ending(error).lines[0]}")

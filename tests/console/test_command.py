@@ -1,0 +1,106 @@
+"""The command in processes of its own: what scripts rely on."""
+
+import asyncio
+import json
+import os
+import re
+import signal
+import sys
+
+import pytest
+
+from tests.console.conftest import BLOCKING, DESERTED, SILENT
+from tests.console.shell import BAD, NOT_REACHED, REACHED, ROOT, UNREACHABLE, Shell, document, key
+
+RUNS = 12
+"""The SDK aborts an ordinary exit in up to one run of ten."""
+
+
+async def test_each_exit_code_leaves_the_process(shell: Shell, alone: Shell) -> None:
+    reached, unreached, bad = (shell.file(document(f"command-{n}"), name=f"{n}.json") for n in range(3))
+    (shell.folder / bad).write_text('{"kind": "password_reset"}')
+    said = await asyncio.gather(
+        shell.spawn("send", reached, "--wait", "--json"),
+        shell.spawn("send", unreached, "--wait", "--json", STANDBY_TASK_QUEUE=BLOCKING),
+        shell.spawn("send", bad, "--json"),
+        alone.spawn("send", reached, "--json"),
+    )
+    assert [each.code for each in said] == [REACHED, NOT_REACHED, BAD, UNREACHABLE]
+    # JSON, or nothing: no log line of the SDK, no bar, no hint.
+    assert [[each["outcome"] for each in one.objects] for one in said[:2]] == [["delivered"], ["exhausted"]]
+    assert [one.out for one in said[2:]] == ["", ""]
+    assert [one.err for one in said[:2]] == ["", ""]
+
+
+async def test_a_short_command_always_returns_its_own_code(shell: Shell) -> None:
+    file = shell.file(document("command-runs"))
+    abreast = asyncio.Semaphore(os.cpu_count() or 2)
+
+    async def once() -> int:
+        async with abreast:
+            return (await shell.spawn("send", file, "--json", STANDBY_TASK_QUEUE=DESERTED)).code
+
+    assert await asyncio.gather(*(once() for _ in range(RUNS))) == [REACHED] * RUNS
+
+
+async def test_ctrl_c_says_how_far_it_came_and_that_going_on_is_safe(shell: Shell) -> None:
+    shell.file(document("command-int-1"), document("command-int-2"))
+    child = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "starter", "send", "notices.ndjson", "--wait"),
+        cwd=shell.folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **shell.environ, "STANDBY_TASK_QUEUE": SILENT},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    await shell_sees(shell, key("command-int-1"), key("command-int-2"))
+    child.send_signal(signal.SIGINT)
+    out, err = await child.communicate()
+    assert child.returncode == 130
+    assert out == b""
+    # The answer to the second start may be on its way still.
+    assert re.match(
+        "interrupted: [12] started, 0 already there of 2; the same command again is safe", err.decode()
+    )
+
+
+async def shell_sees(shell: Shell, *keys: str) -> None:
+    """Wait until the engine knows these notices."""
+    for each in keys:
+        while (await shell.run("show", each, "--json")).code != REACHED:  # noqa: ASYNC110 - the engine tells nobody
+            await asyncio.sleep(0.05)
+
+
+async def test_help_shows_an_example_for_every_command(shell: Shell) -> None:
+    told = await shell.run("--help")
+    assert told.code == REACHED
+    assert "completion" not in told.out
+    for command in ("send", "show", "withdraw", "schema", "migrate", "dev", "demo", "version"):
+        assert command in told.out
+        assert f"standby {command}" in (await shell.run(command, "--help")).out.partition("Example:")[2]
+
+
+@pytest.mark.parametrize("arguments", [("sned",), ("send",), ("send", "a", "--no")])
+async def test_a_mistyped_command_is_bad_input(shell: Shell, arguments: tuple[str, ...]) -> None:
+    said = await shell.run(*arguments)
+    assert (said.code, said.out) == (BAD, "")
+    assert said.err
+
+
+async def test_the_schema_that_is_printed_is_the_published_one(shell: Shell) -> None:
+    said = await shell.run("schema")
+    assert json.loads(said.out) == json.loads((ROOT / "docs" / "notice.schema.json").read_text())
+
+
+async def test_the_version_is_one_line(shell: Shell) -> None:
+    assert (await shell.run("version")).out == (await shell.run("--version")).out
+
+
+async def test_an_unforeseen_error_is_one_line_and_its_traceback_is_asked_for(shell: Shell) -> None:
+    impossible = ("send", "a\0b")
+    said = await shell.run(*impossible)
+    (line,) = said.err.splitlines()
+    assert (said.code, line) == (
+        1,
+        "unexpected: ValueError; to see where it came from: standby --traceback ...",
+    )
+    assert "documents.py" in (await shell.run("--traceback", *impossible)).err
