@@ -1,7 +1,7 @@
 """What the demonstration sends, and what must become of it: one row a fate."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from pydantic import JsonValue
@@ -11,33 +11,39 @@ from sandbox.fates import Fate
 from workflows.policy.models import NoticeRequest
 from workflows.policy.words import Channel, Outcome
 
-Times = Mapping[str, datetime]
-When = Callable[[datetime], Times]
+When = Callable[[datetime], Mapping[str, datetime]]
+"""The instants that an event brings, from the moment of sending."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """How a notice must end, and what its person could find: messages that the provider accepted."""
+
+    outcome: Outcome
+    channel: Channel | None = None
+    emails: int = 0
+    texts: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One notice: whom it meets, and how it must end."""
+    """One notice: what it meets, by email and by text, and how it must end."""
 
     title: str
     kind: str
-    email: Fate | None
+    email: Fate
     phone: Fate | None
-    outcome: Outcome
-    channel: Channel | None = None
-    emails: int = 0
-    """Accepted by the provider: how many a person could find in the inbox."""
-    texts: int = 0
+    ends: Ends
+    when: When = lambda _now: {}
     consent: bool = True
     withdrawn: bool = False
-    when: When = field(default=lambda _now: {})
 
     def request(self, number: int, catalogue: Catalogue, now: datetime) -> NoticeRequest:
         """Return what a backend would send."""
         fields: dict[str, JsonValue] = dict(catalogue.get(self.kind).sample.fields)
         recipient = {
             "id": f"person-{number:02}",
-            "email": self.email.email(f"person{number:02}") if self.email else None,
+            "email": self.email.email(f"person{number:02}"),
             "phone": self.phone.number() if self.phone else None,
             "sms_consent": self.consent,
         }
@@ -52,144 +58,44 @@ class Case:
         )
 
 
-def _class(now: datetime) -> Times:
+def _class(now: datetime) -> Mapping[str, datetime]:
     return {"fallback_at": now + timedelta(seconds=6), "expires_at": now + timedelta(seconds=28)}
 
 
-def _soon(now: datetime) -> Times:
+def _soon(now: datetime) -> Mapping[str, datetime]:
     return {"expires_at": now + timedelta(seconds=12)}
 
 
-def _long_ago(now: datetime) -> Times:
+def _long_ago(now: datetime) -> Mapping[str, datetime]:
     return {"occurred_at": now - timedelta(hours=2)}
 
 
-EMAIL, SMS = Channel.EMAIL, Channel.SMS
+RESET, CLASS, PAYOUT, DIGEST = "password_reset", "class_cancelled", "seller_payout", "weekly_digest"
+BY_EMAIL = Ends(Outcome.DELIVERED, Channel.EMAIL, emails=1)
+BY_TEXT = Ends(Outcome.DELIVERED, Channel.SMS, emails=1, texts=1)
+BY_TEXT_ALONE = Ends(Outcome.DELIVERED, Channel.SMS, texts=1)
 
 CASES = (
+    Case("email accepted", RESET, Fate.ACCEPTED, Fate.DELIVERED, Ends(Outcome.ACCEPTED, Channel.EMAIL, 1)),
+    Case("reply lost", RESET, Fate.LOST, Fate.DELIVERED, BY_EMAIL),
+    Case("provider busy", RESET, Fate.BUSY, Fate.DELIVERED, BY_EMAIL),
+    Case("no such mailbox", RESET, Fate.BOUNCED, Fate.DELIVERED, BY_TEXT),
+    Case("silence", RESET, Fate.SILENT, Fate.DELIVERED, BY_TEXT),
+    Case("provider down", RESET, Fate.DOWN, Fate.DELIVERED, BY_TEXT_ALONE),
+    Case("greylisted first", PAYOUT, Fate.DEFERRED, Fate.DELIVERED, BY_EMAIL),
+    Case("blocked by policy", CLASS, Fate.BLOCKED, Fate.DELIVERED, BY_TEXT, _class),
     Case(
-        "the email is accepted", "password_reset", Fate.ACCEPTED, Fate.DELIVERED, Outcome.ACCEPTED, EMAIL, 1
-    ),
-    Case(
-        "the reply is lost: asked again under the same key",
-        "password_reset",
-        Fate.LOST,
-        Fate.DELIVERED,
-        Outcome.DELIVERED,
-        EMAIL,
-        1,
-    ),
-    Case(
-        "the provider is busy, twice",
-        "password_reset",
-        Fate.BUSY,
-        Fate.DELIVERED,
-        Outcome.DELIVERED,
-        EMAIL,
-        1,
-    ),
-    Case(
-        "no such mailbox: the text goes out at once",
-        "password_reset",
+        "bounced, no consent",
+        CLASS,
         Fate.BOUNCED,
         Fate.DELIVERED,
-        Outcome.DELIVERED,
-        SMS,
-        1,
-        1,
-    ),
-    Case(
-        "silence until the fallback deadline",
-        "password_reset",
-        Fate.SILENT,
-        Fate.DELIVERED,
-        Outcome.DELIVERED,
-        SMS,
-        1,
-        1,
-    ),
-    Case(
-        "the email provider is down",
-        "password_reset",
-        Fate.DOWN,
-        Fate.DELIVERED,
-        Outcome.DELIVERED,
-        SMS,
-        0,
-        1,
-    ),
-    Case(
-        "greylisted first: nobody is texted",
-        "seller_payout",
-        Fate.DEFERRED,
-        Fate.DELIVERED,
-        Outcome.DELIVERED,
-        EMAIL,
-        1,
-    ),
-    Case(
-        "blocked by policy: the text is delivered",
-        "class_cancelled",
-        Fate.BLOCKED,
-        Fate.DELIVERED,
-        Outcome.DELIVERED,
-        SMS,
-        1,
-        1,
-        when=_class,
-    ),
-    Case(
-        "no such mailbox, and no consent to texts",
-        "class_cancelled",
-        Fate.BOUNCED,
-        Fate.DELIVERED,
-        Outcome.EXHAUSTED,
-        None,
-        1,
+        Ends(Outcome.EXHAUSTED, None, 1),
+        _class,
         consent=False,
-        when=_class,
     ),
-    Case(
-        "email and text both fail",
-        "class_cancelled",
-        Fate.BOUNCED,
-        Fate.BLOCKED,
-        Outcome.EXHAUSTED,
-        None,
-        1,
-        1,
-        when=_class,
-    ),
-    Case(
-        "nobody can say what became of either",
-        "class_cancelled",
-        Fate.SILENT,
-        Fate.SILENT,
-        Outcome.UNKNOWN,
-        None,
-        1,
-        1,
-        when=_class,
-    ),
-    Case(
-        "a digest without an answer", "weekly_digest", Fate.SILENT, None, Outcome.EXPIRED, None, 1, when=_soon
-    ),
-    Case(
-        "a reset that an outage held back for two hours",
-        "password_reset",
-        Fate.DELIVERED,
-        Fate.DELIVERED,
-        Outcome.EXPIRED,
-        when=_long_ago,
-    ),
-    Case(
-        "withdrawn while the email was silent",
-        "seller_payout",
-        Fate.SILENT,
-        Fate.DELIVERED,
-        Outcome.WITHDRAWN,
-        None,
-        1,
-        withdrawn=True,
-    ),
+    Case("both fail", CLASS, Fate.BOUNCED, Fate.BLOCKED, Ends(Outcome.EXHAUSTED, None, 1, 1), _class),
+    Case("nobody can say", CLASS, Fate.SILENT, Fate.SILENT, Ends(Outcome.UNKNOWN, None, 1, 1), _class),
+    Case("silent digest", DIGEST, Fate.SILENT, None, Ends(Outcome.EXPIRED, None, 1), _soon),
+    Case("held up two hours", RESET, Fate.DELIVERED, Fate.DELIVERED, Ends(Outcome.EXPIRED), _long_ago),
+    Case("withdrawn", PAYOUT, Fate.SILENT, Fate.DELIVERED, Ends(Outcome.WITHDRAWN, None, 1), withdrawn=True),
 )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from rich.table import Table
 from temporalio.client import WorkflowHandle
 
-from console.fates import Case
+from console.fates import Case, Ends
 from workflows.notice import Notice
 from workflows.policy.models import Result
 
@@ -53,14 +53,14 @@ def verdicts(rows: Sequence[Row]) -> list[str]:
 
 
 def _verdict(row: Row) -> str | None:
-    case = row.case
-    expected = (case.outcome, case.channel, case.emails, case.texts)
-    got = (row.result and row.result.outcome, row.result and row.result.channel, row.emails, row.texts)
-    if got == expected:
+    if row.result is None:
+        return f"{row.key}: expected {_told(row.case.ends)}; it is still open: {row.now}"
+    got = Ends(row.result.outcome, row.result.channel, row.emails, row.texts)
+    if got == row.case.ends:
         return None
-    return f"{row.key}: expected {_told(expected)}; got {_told(got)}"
+    return f"{row.key}: expected {_told(row.case.ends)}; got {_told(got)}"
 
 
-def _told(fact: tuple[object, object, int, int]) -> str:
-    outcome, channel, emails, texts = fact
-    return f"{outcome or 'still open'} on {channel or 'no channel'}, {emails} emails, {texts} texts"
+def _told(ends: Ends) -> str:
+    on = ends.channel or "no channel"
+    return f"{ends.outcome} on {on}, {ends.emails} emails, {ends.texts} texts"
