@@ -6,7 +6,7 @@ from datetime import datetime
 from temporalio import activity
 from typing_extensions import override
 
-from activities.catalogue import Catalogue, Kind, UnknownKind
+from activities.catalogue import Catalogue, UnknownKind
 from activities.clock import EngineClock
 from activities.fields import FieldError
 from activities.store.ledger import Ledger
@@ -33,6 +33,10 @@ class LedgerAdmission(calls.Admitting):
     @override
     @activity.defn(name="admit")
     async def admit(self, call: calls.Admit) -> calls.Admission:
+        # The first admission holds, whatever the kind's files say since.
+        standing = await self.ledger.notices.terms(call.request.key)
+        if standing is not None:
+            return _again(call, standing)
         now = EngineClock().now()
         try:
             kind = self.catalogue.get(call.request.kind)
@@ -44,25 +48,26 @@ class LedgerAdmission(calls.Admitting):
             return calls.Admission(refusal=str(error))
         if not reachable:
             return calls.Admission(refusal=NO_ADDRESS)
-        return await self._admit(call, kind, expires_at, now)
+        terms = Terms(kind.policy, kind.digest, expires_at, call.chain)
+        return await self._put_on_record(call, terms, now)
 
-    async def _admit(
-        self, call: calls.Admit, kind: Kind, expires_at: datetime, now: datetime
-    ) -> calls.Admission:
-        request, notices = call.request, self.ledger.notices
-        admitted = await notices.admit(
-            request, call.chain, kind.policy, kind.digest, expires_at=expires_at, at=now
-        )
+    async def _put_on_record(self, call: calls.Admit, terms: Terms, now: datetime) -> calls.Admission:
+        admitted = await self.ledger.notices.admit(call.request, terms, at=now)
         if admitted is Admitted.DUPLICATE:
             return calls.Admission(refusal=DUPLICATE)
-        # The first admission holds, whatever the kind's files say since.
-        terms = await notices.terms(request.key) or Terms(kind.policy, kind.digest, expires_at)
-        return calls.Admission(
-            policy=terms.policy,
-            policy_digest=terms.digest,
-            expires_at=terms.expires_at,
-            ruled_out=_without_address(terms.policy, request.recipient),
-        )
+        return _again(call, await self.ledger.notices.terms(call.request.key) or terms)
+
+
+def _again(call: calls.Admit, standing: Terms) -> calls.Admission:
+    """Answer for a notice on record: a retry and an operator's reset go on, anyone else is too late."""
+    if standing.chain != call.chain:
+        return calls.Admission(refusal=DUPLICATE)
+    return calls.Admission(
+        policy=standing.policy,
+        policy_digest=standing.digest,
+        expires_at=standing.expires_at,
+        ruled_out=_without_address(standing.policy, call.request.recipient),
+    )
 
 
 def _without_address(policy: Policy, recipient: Recipient) -> dict[Channel, str]:

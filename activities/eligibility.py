@@ -8,6 +8,7 @@ from typing_extensions import override
 from activities.clock import EngineClock
 from activities.gate import Gate
 from workflows import calls
+from workflows.policy.eligibility import Answer, ask_again
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,14 +21,17 @@ class LedgerEligibility(calls.Eligibility):
     @activity.defn(name="check")
     async def check(self, call: calls.Check) -> calls.Clearance:
         clearance = await self.gate.ask(call, EngineClock().now())
-        await self.gate.ledger.decisions.put(
+        stands = await self.gate.ledger.decisions.put(
             activity.info().workflow_run_id or "",
             call.decision,
             answer=clearance.answer,
             reason=clearance.reason,
             at=clearance.at,
         )
-        return clearance
+        # A retry whose first answer was lost acts on the answer that is on record.
+        answer = Answer(stands.answer) if stands.answer else clearance.answer
+        again = ask_again(stands.at, call.expires_at) if answer is Answer.HELD else None
+        return calls.Clearance(answer=answer, reason=stands.reason, at=stands.at, ask_again_at=again)
 
     @override
     @activity.defn(name="suppress")

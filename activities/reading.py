@@ -35,10 +35,10 @@ class Reader:
         row = await self.ledger.attempts.find(call.attempt_key)
         if row is None or row.state is AttemptState.PLANNED:
             return calls.Report(unclaimed=True, at=clock.now())
-        if not allows((await self.ledger.controls.read()).reconcile, row.notice_key):
-            return calls.Report(at=clock.now())
         if row.state in TERMINAL:
             return calls.Report(observation=reports.known(row, at=clock.now()), at=clock.now())
+        if not allows((await self.ledger.controls.read()).reconcile, row.notice_key):
+            return calls.Report(at=clock.now())
         return await self._ask(call, row, clock)
 
     async def _ask(self, call: calls.LookUp, row: AttemptRow, clock: EngineClock) -> calls.Report:

@@ -1,12 +1,22 @@
 """The decisions: each with all that it was made from, so that it can be computed again."""
 
 from datetime import datetime
+from typing import NamedTuple
 
-from sqlalchemy.ext.asyncio import AsyncEngine
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from activities.store import rows, tables
 from activities.store.database import writing
 from workflows.calls import Decision
+
+
+class Answered(NamedTuple):
+    """What a check answered, and when."""
+
+    answer: str | None
+    reason: str | None
+    at: datetime
 
 
 class Decisions:
@@ -17,10 +27,10 @@ class Decisions:
 
     async def put(
         self, run: str, decision: Decision, *, answer: str | None, reason: str | None, at: datetime
-    ) -> bool:
-        """Keep a decision and what the check answered to it at `at`; the first answer stays.
+    ) -> Answered:
+        """Keep a decision and what the check answered to it at `at`; return the answer that stands.
 
-        False where it was on record. A number counts within one run of the workflow: a reset begins anew.
+        The first one stays. A number counts within one run of the workflow: a reset begins anew.
         """
         values = {
             "notice_key": decision.progress.key,
@@ -37,4 +47,18 @@ class Decisions:
             "policy_digest": decision.policy_digest,
         }
         async with writing(self._engine) as connection:
-            return await rows.insert_once(connection, tables.decisions, values)
+            if await rows.insert_once(connection, tables.decisions, values):
+                return Answered(answer, reason, at)
+            return await _standing(connection, decision, run)
+
+
+async def _standing(connection: AsyncConnection, decision: Decision, run: str) -> Answered:
+    table = tables.decisions
+    same = (
+        (table.c.notice_key == decision.progress.key)
+        & (table.c.run == run)
+        & (table.c.number == decision.number)
+    )
+    columns = select(table.c.answer, table.c.reason, table.c.answered_at)
+    found = (await connection.execute(columns.where(same))).one()
+    return Answered(found.answer, found.reason, found.answered_at)

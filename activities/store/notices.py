@@ -35,6 +35,8 @@ class Terms:
     policy: Policy
     digest: str
     expires_at: datetime
+    chain: str
+    """The first run of the workflow that owns the notice: a reset keeps it, a new start does not."""
 
 
 class Notices:
@@ -43,34 +45,22 @@ class Notices:
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
 
-    async def admit(
-        self,
-        request: NoticeRequest,
-        chain: str,
-        policy: Policy,
-        digest: str,
-        *,
-        expires_at: datetime,
-        at: datetime,
-    ) -> Admitted:
-        """Put a notice on record; exactly one of many that race gets FRESH.
-
-        `chain` is the first run of the workflow: a reset keeps it, a new start does not.
-        """
-        row = _begun(request, chain, Terms(policy, digest, expires_at), at)
+    async def admit(self, request: NoticeRequest, terms: Terms, *, at: datetime) -> Admitted:
+        """Put a notice on record; exactly one of many that race gets FRESH."""
+        row = _begun(request, terms, at)
         async with writing(self._engine) as connection:
-            terms = {"digest": digest, "terms": policy.model_dump(mode="json")}
-            await rows.insert_once(connection, tables.policies, terms)
+            written = {"digest": terms.digest, "terms": terms.policy.model_dump(mode="json")}
+            await rows.insert_once(connection, tables.policies, written)
             if await rows.insert_once(connection, tables.notices, row.model_dump()):
                 return Admitted.FRESH
             standing = await rows.hold(connection, row.key)
-        return Admitted.SAME if standing.chain == chain else Admitted.DUPLICATE
+        return Admitted.SAME if standing.chain == terms.chain else Admitted.DUPLICATE
 
     async def terms(self, key: str) -> Terms | None:
         """Return what a notice was admitted under; None for one that is not on record."""
         notices, policies = tables.notices, tables.policies
         statement = (
-            select(policies.c.terms, policies.c.digest, notices.c.expires_at)
+            select(policies.c.terms, policies.c.digest, notices.c.expires_at, notices.c.chain)
             .join(notices, notices.c.policy_digest == policies.c.digest)
             .where(notices.c.key == key)
         )
@@ -78,7 +68,7 @@ class Notices:
             found = (await connection.execute(statement)).one_or_none()
         if found is None:
             return None
-        return Terms(Policy.model_validate(found.terms), found.digest, found.expires_at)
+        return Terms(Policy.model_validate(found.terms), found.digest, found.expires_at, found.chain)
 
     async def set_next(self, key: str, next_at: datetime | None) -> None:
         """Note when something is due next; a closed notice has nothing due. Raises Missing."""
@@ -113,7 +103,7 @@ class Notices:
         return result.outcome
 
 
-def _begun(request: NoticeRequest, chain: str, terms: Terms, at: datetime) -> NoticeRow:
+def _begun(request: NoticeRequest, terms: Terms, at: datetime) -> NoticeRow:
     # As the key has them: PostgreSQL cannot store every character that an id may have.
     kind, event_id, recipient_id = parts(request.key)
     return NoticeRow(
@@ -121,7 +111,7 @@ def _begun(request: NoticeRequest, chain: str, terms: Terms, at: datetime) -> No
         kind=kind,
         event_id=event_id,
         recipient_id=recipient_id,
-        chain=chain,
+        chain=terms.chain,
         occurred_at=request.occurred_at,
         policy_digest=terms.digest,
         route=terms.policy.route,

@@ -24,6 +24,7 @@ from activities.providers.errors import Misconfigured
 from activities.providers.registry import Providers
 from activities.store.attempts import AttemptRow, Fresh
 from activities.store.ledger import Ledger
+from activities.store.notices import Terms
 from activities.store.records import Story
 from workflows import calls
 from workflows.policy.keys import attempt_key
@@ -137,7 +138,7 @@ async def admitted(ledger: Ledger, asked: NoticeRequest | None = None) -> Notice
     """Put a notice on record."""
     asked = asked or request()
     kind = SHIPPED.get(asked.kind)
-    await ledger.notices.admit(asked, "chain-1", kind.policy, kind.digest, expires_at=EXPIRY, at=NOW)
+    await ledger.notices.admit(asked, Terms(kind.policy, kind.digest, EXPIRY, "chain-1"), at=NOW)
     return asked
 
 

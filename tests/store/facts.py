@@ -7,7 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from activities.store.attempts import Claim
 from activities.store.ledger import Ledger
-from activities.store.notices import Admitted
+from activities.store.notices import Admitted, Terms
 from workflows.policy.keys import attempt_key
 from workflows.policy.models import NoticeRequest, Observation, Recipient
 from workflows.policy.terms import Policy
@@ -44,7 +44,7 @@ def after(**gap: float) -> datetime:
 async def admit(
     ledger: Ledger, *, chain: str = "run-1", policy: Policy = POLICY, digest: str = DIGEST, at: datetime = NOW
 ) -> Admitted:
-    return await ledger.notices.admit(REQUEST, chain, policy, digest, expires_at=EXPIRY, at=at)
+    return await ledger.notices.admit(REQUEST, Terms(policy, digest, EXPIRY, chain), at=at)
 
 
 async def claim(ledger: Ledger, key: str = EMAIL, *, at: datetime = NOW) -> Claim:

@@ -98,7 +98,7 @@ async def test_the_first_terms_hold_whatever_the_files_say_since(ledger: Ledger)
     shorter = POLICY.model_copy(update={"min_useful": timedelta(seconds=1)})
 
     assert await admit(ledger, policy=shorter, digest="digest-2") is Admitted.SAME
-    assert await ledger.notices.terms(KEY) == Terms(POLICY, DIGEST, EXPIRY)
+    assert await ledger.notices.terms(KEY) == Terms(POLICY, DIGEST, EXPIRY, "run-1")
 
 
 async def test_a_notice_that_is_not_on_record_has_no_terms(ledger: Ledger) -> None:

@@ -37,9 +37,13 @@ class Facts:
     fallback: Control
 
 
-_ASKS = 30
+_SHARE = 10
+"""A held dispatch waits for a tenth of what is left,"""
 _SOONEST = timedelta(seconds=5)
 _LATEST = timedelta(minutes=15)
+"""but no longer than this,"""
+_OF_A_LONG_LIFE = 300
+"""or than a three-hundredth of what is left: at most some 1,700 times in a year, since each is history."""
 
 Judgement = tuple[Answer, str | None]
 """The answer, and a classified word for why it is not yes."""
@@ -55,8 +59,9 @@ def judge(facts: Facts) -> Judgement:
 
 
 def ask_again(now: datetime, expires_at: datetime) -> datetime:
-    """Return when a held dispatch asks again: about thirty times in its life: histories stay small."""
-    pause = min(max((expires_at - now) / _ASKS, _SOONEST), _LATEST)
+    """Return when a held dispatch asks again (UTC): often enough for people, seldom enough for histories."""
+    left = expires_at - now
+    pause = min(max(left / _SHARE, _SOONEST), max(_LATEST, left / _OF_A_LONG_LIFE))
     return min(now + pause, expires_at)
 
 

@@ -1,0 +1,116 @@
+"""A worker process: what it offers, what it refuses to start with, and how it ends."""
+
+import asyncio
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import cast
+
+import pytest
+from temporalio import activity
+from temporalio.client import Client
+
+from activities.catalogue import Catalogue
+from activities.hosting import FINISH_SENDS, Parts, activities, hosted, open_ledger, worker_of
+from activities.settings import Settings, SettingsError
+from activities.store.errors import Unmigrated
+from activities.store.ledger import Ledger
+from tests.activities.given import EMAIL, KEYRING, RESET, SHIPPED, Deployment, Scripted, request, row_of
+from tests.workflows import stage
+from workflows import calls, options
+from workflows.policy.keys import attempt_key
+from workflows.policy.terms import Watch
+from workflows.policy.words import AttemptState
+
+NOBODY = cast("Client", None)
+"""A client that nothing may be asked of."""
+
+
+def parts(catalogue: Catalogue = SHIPPED, **settings: str) -> Parts:
+    return Parts(Settings.model_validate(settings), KEYRING, catalogue)
+
+
+ASKED_FOR = (calls.Admitting, calls.Eligibility, calls.Delivery, calls.Chronicle)
+
+
+def names(offered: Iterable[Callable[..., object]]) -> list[str | None]:
+    """Return the names under which the engine knows these activities, sorted."""
+    known = [activity._Definition.from_callable(each) for each in offered]
+    return sorted((each.name for each in known if each is not None), key=str)
+
+
+def test_everything_that_a_workflow_may_ask_for_is_offered_once(ledger: Ledger) -> None:
+    declared = [each for part in ASKED_FOR for _, each in inspect.getmembers(part, inspect.isfunction)]
+
+    assert names(activities(parts(), ledger, Deployment(Scripted()))) == names(declared)
+    assert len(names(declared)) == 7
+
+
+def changed(watch: Watch) -> Catalogue:
+    kind = replace(RESET, policy=RESET.policy.model_copy(update={"email": watch}))
+    return Catalogue({kind.name: kind})
+
+
+@pytest.mark.parametrize(
+    ("catalogue", "settings", "problem"),
+    [
+        (
+            SHIPPED,
+            {"sms": "sandbx"},
+            "class_cancelled, sms: provider 'sandbx' is not known: choose one of sandbox",
+        ),
+        (
+            changed(Watch(provider="pigeon")),
+            {},
+            "password_reset, email: provider 'pigeon' is not known: choose one of sandbox",
+        ),
+    ],
+    ids=["of the deployment", "of a kind"],
+)
+async def test_a_mistyped_provider_is_found_before_the_first_notice(
+    migrated: Path, catalogue: Catalogue, settings: dict[str, str], problem: str
+) -> None:
+    given = parts(catalogue, database_url=f"sqlite+aiosqlite:///{migrated}", **settings)
+
+    with pytest.raises(SettingsError) as caught:
+        async with hosted(NOBODY, given):
+            pass
+
+    assert str(caught.value) == problem
+
+
+async def test_a_ledger_that_is_not_migrated_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    given = parts(database_url=f"sqlite+aiosqlite:///{tmp_path / 'empty.db'}")
+
+    with pytest.raises(Unmigrated, match="run: standby migrate"):
+        async with hosted(NOBODY, given):
+            pass
+
+
+async def test_a_ledger_is_open_for_the_block(migrated: Path) -> None:
+    async with open_ledger(Settings.model_validate({"database_url": f"sqlite:///{migrated}"})) as ledger:
+        assert await ledger.story("password_reset:reset-1:user-1") is None
+
+
+def test_a_clean_shutdown_outlasts_every_send() -> None:
+    assert options.SEND["start_to_close_timeout"] < FINISH_SENDS
+
+
+async def test_a_worker_that_is_stopped_finishes_what_is_on_the_wire(ledger: Ledger) -> None:
+    asked, on_the_wire = request(), asyncio.Event()
+
+    async def until_the_worker_is_stopped() -> None:
+        on_the_wire.set()
+        await activity.wait_for_worker_shutdown()
+
+    provider = Scripted(meanwhile=until_the_worker_is_stopped)
+    async with stage.open_engine() as engine:
+        worker = worker_of(engine.client, parts(), ledger, Deployment(provider))
+        async with worker:
+            await stage.start(engine.client, asked)
+            await stage.soon(on_the_wire.wait())
+
+    row = await row_of(ledger, attempt_key(asked.key, EMAIL))
+    assert (row.state, len(provider.crossed)) == (AttemptState.SUBMITTED, 1)
+    assert worker.config()["graceful_shutdown_timeout"] == FINISH_SENDS
