@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from temporalio import activity
+from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 from typing_extensions import override
 
 from activities.catalogue import Catalogue, UnknownKind
@@ -20,6 +21,9 @@ from workflows.policy.terms import Policy
 from workflows.policy.words import Channel
 
 DUPLICATE = "duplicate: a notice with this key is on record already; a notice key is used once, for ever"
+DEPLOYED_BY = 8
+"""Tries, over a minute and a half, after which nobody will know a kind."""
+
 NO_ADDRESS = "recipient: has no address for any channel of this kind's route"
 
 
@@ -44,7 +48,9 @@ class LedgerAdmission(calls.Admitting):
             ruled_out = _without_address(kind.policy, call.request.recipient)
             reachable = [each for each in kind.policy.route if each not in ruled_out]
             kind.prove(call.request.fields, reachable)
-        except (UnknownKind, LifetimeError, AddressError, FieldError) as error:
+        except UnknownKind as error:
+            return _unknown(error)
+        except (LifetimeError, AddressError, FieldError) as error:
             return calls.Admission(refusal=str(error))
         if not reachable:
             return calls.Admission(refusal=NO_ADDRESS)
@@ -56,6 +62,16 @@ class LedgerAdmission(calls.Admitting):
         if admitted is Admitted.DUPLICATE:
             return calls.Admission(refusal=DUPLICATE)
         return _again(call, await self.ledger.notices.terms(call.request.key) or terms)
+
+
+def _unknown(error: UnknownKind) -> calls.Admission:
+    """Refuse a kind that no worker knew for a while; raises ApplicationError before, for another to try.
+
+    A refusal is for ever, and during a deployment a worker of yesterday meets kinds of today.
+    """
+    if activity.info().attempt < DEPLOYED_BY:
+        raise ApplicationError(str(error), type="UnknownKind", category=ApplicationErrorCategory.BENIGN)
+    return calls.Admission(refusal=str(error))
 
 
 def _again(call: calls.Admit, standing: Terms) -> calls.Admission:

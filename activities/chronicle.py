@@ -18,14 +18,16 @@ class LedgerChronicle(calls.Chronicle):
 
     @override
     @activity.defn(name="record")
-    async def record(self, call: calls.Record) -> None:
-        await self.ledger.evidence.observe(call.observation, at=EngineClock().now())
+    async def record(self, call: calls.Record) -> calls.Filed:
+        did = await self.ledger.evidence.observe(call.observation, at=EngineClock().now())
+        return calls.Filed(state=did.state)
 
     @override
     @activity.defn(name="close")
-    async def close(self, call: calls.Close) -> None:
+    async def close(self, call: calls.Close) -> calls.Closed:
         now = EngineClock().now()
         if call.decision is not None:
             run = activity.info().workflow_run_id or ""
             await self.ledger.decisions.put(run, call.decision, answer=None, reason=None, at=now)
-        await self.ledger.notices.close(call.result, call.attempts, at=now)
+        outcome = await self.ledger.notices.close(call.result, call.attempts, at=now)
+        return calls.Closed(outcome=outcome)

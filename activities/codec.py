@@ -40,7 +40,7 @@ class Seal(PayloadCodec):
     @override
     async def decode(self, payloads: Sequence[Payload]) -> list[Payload]:
         """Open what is sealed; what arrives unsealed, from a backend without a key, passes."""
-        return [self._open(payload) if _is_sealed(payload) else payload for payload in payloads]
+        return [self._open(payload) if is_sealed(payload) else payload for payload in payloads]
 
     def _seal(self, payload: Payload) -> Payload:
         if self._current is None:
@@ -57,7 +57,9 @@ class Seal(PayloadCodec):
         try:
             return Payload.FromString(cipher.decrypt(payload.data[:_NONCE], payload.data[_NONCE:], None))
         except (InvalidTag, DecodeError, ValueError):
-            raise damaged(name) from None
+            # Left sealed: an error in here would end the notice, even where a stray signal is all that is
+            # damaged. The converter refuses it where it is wanted.
+            return payload
 
 
 def unknown_key(name: str) -> ApplicationError:
@@ -70,13 +72,15 @@ def unknown_key(name: str) -> ApplicationError:
     return ApplicationError(message, type="UnknownKey")
 
 
-def damaged(name: str) -> ApplicationError:
+def damaged(payload: Payload) -> ApplicationError:
     """Return the error of a payload that its own key cannot open: no later try can."""
+    name = payload.metadata.get(KEY_ID, b"").decode(errors="replace")
     message = f'key "{name}" does not open a payload sealed under that name: its sender has another key'
     return ApplicationError(message, type="DamagedPayload", non_retryable=True)
 
 
-def _is_sealed(payload: Payload) -> bool:
+def is_sealed(payload: Payload) -> bool:
+    """Whether only a key makes it readable."""
     return payload.metadata.get("encoding") == SEALED
 
 

@@ -1,5 +1,6 @@
 """The data converter that every client, worker, test and replayer shares."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import ValidationError
@@ -17,7 +18,7 @@ from temporalio.converter import (
 from temporalio.exceptions import ApplicationError, FailureError
 from typing_extensions import override
 
-from activities.codec import Seal
+from activities.codec import Seal, damaged, is_sealed
 from activities.discreet import is_public, tell
 from activities.keyring import Keyring
 
@@ -54,6 +55,23 @@ class DiscreetPayloadConverter(CompositePayloadConverter):
         super().__init__(
             *(_Json() if isinstance(each, JSONPlainPayloadConverter) else each for each in encodings)
         )
+
+    @override
+    def from_payloads(self, payloads: Sequence[Payload], type_hints: list[type] | None = None) -> list[Any]:
+        """Read payloads; whatever cannot be read is a failure, which ends a workflow and drops a signal.
+
+        Raises ApplicationError, and nothing else: any other error would be retried for ever.
+        """
+        for payload in payloads:
+            if is_sealed(payload):
+                raise damaged(payload)
+        try:
+            return super().from_payloads(payloads, type_hints)
+        except FailureError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever a payload may hold
+            words = f"a payload cannot be read ({type(error).__name__}): send JSON"
+            raise ApplicationError(words, type="InvalidPayload", non_retryable=True) from None
 
 
 class DiscreetFailureConverter(DefaultFailureConverter):

@@ -20,6 +20,7 @@ PUBLIC = frozenset(
         "NotSent",
         "ReadFailed",
         "UnknownKey",
+        "UnknownKind",
         "UnknownWorkflowType",
     }
 )

@@ -5,6 +5,7 @@ worker that dies has filed its own case correctly. A run that finds a claim retu
 one. If it has none, only a provider that honours the key is asked again.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -118,8 +119,14 @@ class Dispatcher:
     @staticmethod
     async def _cross(run: "_Run") -> Reported:
         message, name = run.message, run.provider.name
+        left = run.call.expires_at - run.clock.now()
         with provider_call("send", attempt_key=message.key, provider=name, channel=message.channel) as traced:
-            reported = await run.provider.send(message)
+            try:
+                # A connection that comes too late must not carry the message.
+                async with asyncio.timeout(left.total_seconds()):
+                    reported = await run.provider.send(message)
+            except TimeoutError:
+                raise Ambiguous("expired on the wire") from None
             traced.answered(reported.status)
             return reported
 

@@ -25,13 +25,16 @@ _FOREIGN = re.compile(
 )
 """Mail clients strip them, and a parser reads what is inside by other rules."""
 
+_CONDITION = re.compile(r"<!\[(?:if\b[^\[\]<>]*|else|endif)\]>", re.IGNORECASE)
+"""What Outlook hides or shows; browsers end any other `<![` elsewhere than the parser, or it raises."""
+
 _ATTRIBUTE = re.compile(r"""([^\s"'<>/=]+)\s*=\s*("[^"]*"|'[^']*'|[^\s"'>]+)""")
 _ALLOWED = f"a field belongs in text, or in a double-quoted {', '.join(WORDS + LINKS)}"
 
 
 def check(text: str, tags: Sequence[Tag], sections: Sequence[tuple[Tag, Tag]], source: str) -> None:
     """Raise TemplateError for the first tag that stands where escaping would not hold its value."""
-    word = _unused(text)
+    word = _unused(text, tags)
     reader = _Reader(word, tags, source)
     reader.read(_mark(text, tags, word))
     for tag in tags:
@@ -44,10 +47,13 @@ def check(text: str, tags: Sequence[Tag], sections: Sequence[tuple[Tag, Tag]], s
             )
 
 
-def _unused(text: str) -> str:
+def _unused(text: str, tags: Sequence[Tag]) -> str:
     """Return a marker that the template does not contain; letters, so that it may pass for a name."""
+    edges = [0, *(edge for tag in tags for edge in (tag.start, tag.end)), len(text)]
+    # Less its tags: where a comment is taken out, what stood around it may make a word.
+    written = "".join(text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True))
     word = "qz"
-    while word in text:
+    while word in written:
         word = f"q{word}"
     return word
 
@@ -76,6 +82,19 @@ class _Reader(HTMLParser):
         """Parse all of it; what never closes is refused too."""
         self.feed(marked)
         self.close()
+
+    @override
+    def parse_html_declaration(self, i: int) -> int:
+        if not self.rawdata.startswith("<![", i):
+            return super().parse_html_declaration(i)
+        condition = _CONDITION.match(self.rawdata, i)
+        if condition is None:
+            raise TemplateError(
+                self._source,
+                self.getpos()[0],
+                "<![ begins nothing but <![if ...]>, <![else]> or <![endif]>",
+            )
+        return condition.end()
 
     @override
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:

@@ -30,13 +30,14 @@ class Reader:
 
     async def look_up(self, call: calls.LookUp, clock: EngineClock) -> calls.Report:
         """Ask once; raises ApplicationError where no answer could be had."""
-        run = activity.info().workflow_run_id or ""
-        await self.ledger.decisions.put(run, call.decision, answer=None, reason=None, at=clock.now())
+        if call.decision is not None:
+            run = activity.info().workflow_run_id or ""
+            await self.ledger.decisions.put(run, call.decision, answer=None, reason=None, at=clock.now())
         row = await self.ledger.attempts.find(call.attempt_key)
         if row is None or row.state is AttemptState.PLANNED:
             return calls.Report(unclaimed=True, at=clock.now())
-        if row.state in TERMINAL:
-            return calls.Report(observation=reports.known(row, at=clock.now()), at=clock.now())
+        if row.state in TERMINAL or call.decision is None:
+            return _on_record(row, clock.now())
         if not allows((await self.ledger.controls.read()).reconcile, row.notice_key):
             return calls.Report(at=clock.now())
         return await self._ask(call, row, clock)
@@ -46,7 +47,9 @@ class Reader:
         try:
             provider = self.providers.named(row.provider) if row.provider else None
             if provider is None or not _answers(provider, row):
-                return _from_ledger(row, clock.now())
+                # The worker that has an ambiguous dispatch may still conclude it in the ledger.
+                readable = row.state is AttemptState.AMBIGUOUS
+                return _on_record(row, clock.now()).model_copy(update={"readable": readable})
             with provider_call(
                 "look_up", attempt_key=call.attempt_key, provider=provider.name, channel=channel
             ) as traced:
@@ -61,8 +64,8 @@ class Reader:
         seen = reports.observation(
             reported, call.attempt_key, Source.POLL, at=clock.now(), event_id=self._event_id(call)
         )
-        await self.ledger.evidence.observe(seen, at=clock.now(), next_at=call.next_at)
-        return calls.Report(observation=seen, at=clock.now())
+        did = await self.ledger.evidence.observe(seen, at=clock.now(), next_at=call.next_at)
+        return calls.Report(observation=seen, state=did.state, at=clock.now())
 
     @staticmethod
     def _event_id(call: calls.LookUp) -> str:
@@ -70,12 +73,11 @@ class Reader:
         return f"poll:{call.number}:{activity.info().workflow_run_id}"
 
 
-def _from_ledger(row: AttemptRow, now: datetime) -> calls.Report:
-    """Return what is on record of an attempt that nobody can be asked about."""
+def _on_record(row: AttemptRow, now: datetime) -> calls.Report:
+    """Return what the ledger says of an attempt."""
     if row.state is AttemptState.AMBIGUOUS:
-        # The worker that has the dispatch may still conclude it in the ledger.
-        return calls.Report(at=now)
-    return calls.Report(observation=reports.known(row, at=now), readable=False, at=now)
+        return calls.Report(state=row.state, at=now)
+    return calls.Report(observation=reports.known(row, at=now), state=row.state, at=now)
 
 
 def _answers(provider: Provider, row: AttemptRow) -> bool:

@@ -7,6 +7,10 @@ every mistake that has a line is found here, and chevron only sees templates tha
 import re
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Final
+
+MOST_NESTED: Final = 20
+"""How deep sections may go; nobody reads further, and every level is a level of the call stack."""
 
 _TAG = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
 _SIGILS = "#^/!>=&{"
@@ -64,6 +68,10 @@ def sections(tags: tuple[Tag, ...], source: str) -> list[tuple[Tag, Tag]]:
     for tag in tags:
         if tag.sigil in {"#", "^"}:
             opened.append(tag)
+            if len(opened) > MOST_NESTED:
+                raise TemplateError(
+                    source, tag.line, f"{tag} is nested too deep: sections go {MOST_NESTED} deep at most"
+                )
         elif tag.sigil == "/":
             if not opened or opened[-1].name != tag.name:
                 wanted = f"{{{{/{opened[-1].name}}}}} comes first" if opened else "nothing is open"

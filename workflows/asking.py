@@ -99,10 +99,25 @@ async def look_up(case: Case, step: plan.LookUp) -> calls.Report | None:
         return None
 
 
-async def record(heard: Heard) -> None:
+async def reconcile(case: Case, channel: Channel) -> calls.Report | None:
+    """Ask the ledger alone what became of a dispatch; None where it does not answer in time."""
+    call = calls.LookUp(attempt_key=case.progress.on(channel).key, number=0)
+    try:
+        return await workflow.execute_activity_method(
+            calls.Delivery.look_up,
+            call,
+            summary=f"was the {telling.NOUN[channel]} claimed?",
+            schedule_to_close_timeout=options.LOOK_UP_PATIENCE,
+            **options.LOOK_UP,
+        )
+    except ActivityError:
+        return None
+
+
+async def record(heard: Heard) -> calls.Filed:
     """Keep a report that came as a signal."""
     call = calls.Record(observation=heard.seen)
-    await workflow.execute_activity_method(
+    return await workflow.execute_activity_method(
         calls.Chronicle.record,
         call,
         summary=f"{heard.channel}: {heard.seen.status} reported",
@@ -128,14 +143,14 @@ async def suppress(case: Case, channel: Channel, reason: SuppressionReason, obse
     )
 
 
-async def close(case: Case, step: plan.Close, result: Result) -> None:
-    """Write the outcome."""
+async def close(case: Case, step: plan.Close, result: Result) -> calls.Closed:
+    """Write the outcome, and learn which one stands."""
     call = calls.Close(
         result=result,
         attempts=case.progress.attempts,
         decision=_decision(case, "close", step.channel),
     )
-    await workflow.execute_activity_method(
+    return await workflow.execute_activity_method(
         calls.Chronicle.close, call, summary=telling.ending(step), **options.LEDGER
     )
 

@@ -14,7 +14,7 @@ from workflows.policy.models import NoticeRequest, Observation, Payload, Recipie
 from workflows.policy.plan import Rule
 from workflows.policy.progress import Attempt, Progress
 from workflows.policy.terms import Policy, Watch
-from workflows.policy.words import Channel, SuppressionReason
+from workflows.policy.words import AttemptState, Channel, Outcome, SuppressionReason
 
 
 class Decision(Payload):
@@ -116,7 +116,8 @@ class LookUp(Payload):
     attempt_key: str
     number: int
     """Counts the reads of this attempt, from 1: a retried activity records one observation."""
-    decision: Decision
+    decision: Decision | None = None
+    """None where the ledger alone is asked."""
     next_at: AwareDatetime | None = None
     """When the next look at this notice is planned, for the ledger's row."""
 
@@ -128,6 +129,8 @@ class Report(Payload):
     readable: bool = True
     unclaimed: bool = False
     """The ledger has no claim: whatever became of the dispatch, it did not go to the wire."""
+    state: AttemptState | None = None
+    """Where the ledger has the attempt now: reports may have reached it in another order."""
     at: AwareDatetime
 
 
@@ -135,6 +138,12 @@ class Record(Payload):
     """Keep a reported observation; the ledger applies the same table to it as the workflow did."""
 
     observation: Observation
+
+
+class Filed(Payload):
+    """Where the ledger has an attempt after a report; its word holds where reports raced."""
+
+    state: AttemptState
 
 
 class Suppress(Payload):
@@ -153,6 +162,12 @@ class Close(Payload):
     result: Result
     attempts: tuple[Attempt, ...]
     decision: Decision | None = None
+
+
+class Closed(Payload):
+    """The outcome that stands in the ledger: after an operator's reset, the first one."""
+
+    outcome: Outcome
 
 
 class Admitting(ABC):
@@ -197,10 +212,10 @@ class Chronicle(ABC):
 
     @activity.defn(name="record")
     @abstractmethod
-    async def record(self, call: Record) -> None:
+    async def record(self, call: Record) -> Filed:
         """Keep one reported observation; the same one twice is kept once."""
 
     @activity.defn(name="close")
     @abstractmethod
-    async def close(self, call: Close) -> None:
-        """Write the outcome and the last state of every attempt."""
+    async def close(self, call: Close) -> Closed:
+        """Write the outcome and the last state of every attempt; the first outcome stands."""

@@ -6,7 +6,7 @@ from datetime import datetime
 from temporalio import workflow
 from temporalio.exceptions import ActivityError
 
-from workflows import asking, attributes, calls
+from workflows import asking, attributes, calls, options
 from workflows.policy import hygiene, plan, telling
 from workflows.policy.case import Case
 from workflows.policy.eligibility import Answer
@@ -15,7 +15,7 @@ from workflows.policy.keys import workflow_id
 from workflows.policy.models import NoticeRequest, Observation, Result
 from workflows.policy.progress import Progress
 from workflows.policy.terms import Policy
-from workflows.policy.words import Channel, Outcome, Phase
+from workflows.policy.words import AttemptState, Channel, Outcome, Phase
 
 
 @workflow.defn(name="Notice")
@@ -46,10 +46,16 @@ class Notice:
             return await story
 
     @workflow.signal
-    def observe(self, observation: Observation | None = None) -> None:
-        """Take a provider's report; it may come before the receipt of its own send."""
-        if observation is None:
-            # Sent by hand, without a report: an error here would end the notice.
+    def observe(self, *reports: object) -> None:
+        """Take one `Observation`; it may come before the receipt of its own send.
+
+        Anything else is dropped: an error in here would end the notice, or hold it up for ever.
+        """
+        try:
+            (report,) = reports
+            observation = Observation.model_validate(report)
+        except ValueError:
+            workflow.logger.warning("a report that is no observation was dropped")
             return
         if self._case is None:
             self._early.append(observation)
@@ -163,11 +169,23 @@ class Notice:
             if asking.proves_not_sent(error):
                 case.amend(step.channel, not_sent=True, not_before=workflow.now() + asking.pause(error))
             else:
-                case.doubt(step.channel, case.progress.on(step.channel).dispatched_at or workflow.now())
+                await self._reconcile(case, step.channel)
         else:
             await self._take(case, step.channel, receipt)
         finally:
             case.dispatching = False
+
+    async def _reconcile(self, case: Case, channel: Channel) -> None:
+        """No receipt came: what the ledger has no claim of never left, and what it cannot say is in doubt."""
+        if case.progress.on(channel).state is not AttemptState.PLANNED:
+            return  # a report that came meanwhile knows better
+        report = await asking.reconcile(case, channel)
+        if report is not None and report.unclaimed:
+            case.amend(channel, not_sent=True, not_before=workflow.now() + options.TRY_AGAIN)
+        elif report is not None and report.observation is not None:
+            await self._learn(case, channel, report.observation)
+        else:
+            case.doubt(channel, case.progress.on(channel).dispatched_at or workflow.now())
 
     async def _take(self, case: Case, channel: Channel, receipt: calls.Receipt) -> None:
         case.amend(channel, provider=receipt.provider, readable=receipt.readable)
@@ -189,6 +207,7 @@ class Notice:
             case.clear(step.channel)
         if report.observation is not None:
             await self._learn(case, step.channel, report.observation)
+        case.adopt(step.channel, report.state)
 
     async def _learn(self, case: Case, channel: Channel, seen: Observation) -> None:
         """Apply a report that its activity has already put on record."""
@@ -199,7 +218,8 @@ class Notice:
         """Put reports that came as signals on record."""
         while unfiled := case.unfiled():
             for heard in unfiled:
-                await asking.record(heard)
+                filed = await asking.record(heard)
+                case.adopt(heard.channel, filed.state)
                 await self._clean(case, heard.channel, heard.seen)
 
     async def _clean(self, case: Case, channel: Channel, seen: Observation) -> None:
@@ -222,9 +242,15 @@ class Notice:
         result = case.close(step, workflow.now())
         workflow.upsert_search_attributes(attributes.closed(step.outcome))
         workflow.set_current_details(telling.details(case.phase, step, case.progress, case.policy))
-        await asking.close(case, step, result)
+        stands = await asking.close(case, step, result)
         await self._file(case)
-        return result
+        if stands.outcome is result.outcome:
+            return result
+        # An operator's reset came this far: what was written first holds.
+        workflow.upsert_search_attributes(attributes.closed(stands.outcome))
+        changes = {"outcome": stands.outcome, "channel": None, "reason": "on record since an earlier run"}
+        case.result = result.model_copy(update=changes)
+        return case.result
 
 
 def _obey(case: Case, channel: Channel, clearance: calls.Clearance) -> None:

@@ -5,27 +5,14 @@ class with the five functions of `Provider` in their order. It performs each cal
 `activities.providers.wire`, and raises only what `activities.providers.errors` draws.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Protocol
 
+from workflows.policy.cleaning import LONGEST_CODE, cleaned
+from workflows.policy.models import believable
 from workflows.policy.words import Channel, Status, SuppressionReason
-
-LONGEST_WORD = 64
-LONGEST_CODE = 32
-
-_UNPRINTABLE = re.compile(r"[^\x20-\x7e]+")
-_ADDRESS = re.compile(r"\S*@\S*")
-_NUMBER = re.compile(r"\+?\d(?:[ .()-]{0,3}\d){6,}")
-
-
-def cleaned(word: str, longest: int = LONGEST_WORD) -> str:
-    """Cut a provider's word to printable ASCII; what looks like an address or a number is masked."""
-    printable = _UNPRINTABLE.sub(" ", word)
-    masked = _NUMBER.sub("<number>", _ADDRESS.sub("<address>", printable))
-    return " ".join(masked.split())[:longest].rstrip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +66,8 @@ class Reported:
     def __post_init__(self) -> None:
         """Clean here what no adapter may forget to clean."""
         object.__setattr__(self, "raw", cleaned(self.raw))
+        if self.provider_at is not None and not believable(self.provider_at):
+            object.__setattr__(self, "provider_at", None)
         if self.code is not None:
             object.__setattr__(self, "code", cleaned(self.code, LONGEST_CODE) or None)
 

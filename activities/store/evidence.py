@@ -62,10 +62,11 @@ def _judge(notice: NoticeRow, row: AttemptRow, seen: Observation) -> Transition:
 
 
 def _moved(row: AttemptRow, seen: Observation, new: AttemptState, at: datetime) -> dict[str, object]:
+    status, is_final = state.prevailing((row.status, row.is_final), (seen.status, seen.is_final), new)
     return {
         "state": new,
-        "status": state.stronger(row.status, seen.status),
-        "is_final": row.is_final or seen.is_final,
+        "status": status,
+        "is_final": is_final,
         "provider_id": seen.provider_id or row.provider_id,
         "settled_at": at if new in state.TERMINAL else None,
     }

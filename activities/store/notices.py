@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from sqlalchemy import func, select
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy.ext.asyncio import AsyncEngine
 
 from activities.store import rows, tables
 from activities.store.database import reading, writing
@@ -95,9 +95,9 @@ class Notices:
             if notice.outcome is not None:
                 return notice.outcome
             await rows.change(connection, tables.notices, notice, **_closing(result))
-            told = {each.key: each for each in attempts}
-            for row in await _all_sent(connection, notice, told):
-                last = _last(row, told.get(row.key), settled=row.channel is result.channel)
+            told = {each.key: each.state for each in attempts}
+            for row in await rows.find_all(connection, notice.key):
+                last = _last(row, told.get(row.key, row.state), settled=row.channel is result.channel)
                 if last is not row.state:
                     await rows.change(connection, tables.attempts, row, state=last, settled_at=at)
         return result.outcome
@@ -135,20 +135,11 @@ def _closing(result: Result) -> dict[str, object]:
     }
 
 
-async def _all_sent(
-    connection: AsyncConnection, notice: NoticeRow, told: dict[str, Attempt]
-) -> tuple[AttemptRow, ...]:
-    """Return the attempts on record, and those that the workflow gave up on before they wrote a claim."""
-    known = await rows.find_all(connection, notice.key)
-    missing = {key for key, each in told.items() if each.state is not AttemptState.PLANNED} - {
-        row.key for row in known
-    }
-    return (*known, *[await rows.plan(connection, key) for key in sorted(missing)])
-
-
-def _last(row: AttemptRow, told: Attempt | None, *, settled: bool) -> AttemptState:
-    """Return an attempt's last state: terminal ones stay, then the workflow's word, then what lapses."""
+def _last(row: AttemptRow, told: AttemptState, *, settled: bool) -> AttemptState:
+    """Return an attempt's last state: what the ledger knows, then the workflow's word, then what lapses."""
     if row.state in state.TERMINAL:
         return row.state
-    known = row.state if told is None or told.state is AttemptState.PLANNED else told.state
-    return state.lapse(known, settled=settled)
+    if row.state is AttemptState.PLANNED:
+        # Given back each time: it is proven that nothing was accepted, whatever the workflow had to assume.
+        return AttemptState.FAILED if row.dispatches else row.state
+    return state.lapse(row.state if told is AttemptState.PLANNED else told, settled=settled)

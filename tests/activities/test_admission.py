@@ -5,8 +5,9 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 
 import pytest
+from temporalio.exceptions import ApplicationError
 
-from activities.admission import LedgerAdmission
+from activities.admission import DEPLOYED_BY, LedgerAdmission
 from activities.catalogue import Catalogue
 from activities.store.ledger import Ledger
 from activities.templates import Part
@@ -28,9 +29,12 @@ async def admit(
     chain: str = "chain-1",
     catalogue: Catalogue = SHIPPED,
     at: datetime = NOW,
+    attempt: int = DEPLOYED_BY,
 ) -> calls.Admission:
     call = calls.Admit(request=asked, chain=chain)
-    return await engine(at).run(LedgerAdmission(catalogue, ledger).admit, call)
+    env = engine(at)
+    env.info = replace(env.info, attempt=attempt)
+    return await env.run(LedgerAdmission(catalogue, ledger).admit, call)
 
 
 def changed(policy: Policy) -> Catalogue:
@@ -105,6 +109,15 @@ async def test_a_refusal_names_the_field_and_leaves_no_trace(
     assert admission == calls.Admission(refusal=refusal)
     assert MARK not in refusal
     assert await ledger.story(asked.key) is None
+
+
+async def test_a_kind_that_this_worker_does_not_know_is_left_to_newer_workers_for_a_while(
+    ledger: Ledger,
+) -> None:
+    with pytest.raises(ApplicationError, match="kind: 'pasword_reset' is not one of") as caught:
+        await admit(ledger, request(kind="pasword_reset"), attempt=DEPLOYED_BY - 1)
+
+    assert (caught.value.type, caught.value.non_retryable) == ("UnknownKind", False)
 
 
 async def test_an_admitted_notice_is_on_record_with_its_terms(ledger: Ledger) -> None:

@@ -19,7 +19,7 @@ from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
 from activities.codec import Seal
-from activities.converter import data_converter
+from activities.converter import DiscreetPayloadConverter, data_converter
 from tests.activities.probe import Probe
 from tests.activities.test_codec import ONE, ring
 from tests.servers import test_server as server
@@ -229,3 +229,22 @@ def test_a_missing_argument_is_told_in_python_s_own_words() -> None:
 
 def test_a_type_error_with_a_value_in_its_text_is_told_by_its_class() -> None:
     assert written(TypeError(f"{SECRET} is not a number")).message == "TypeError"
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        Payload(data=b"{}"),
+        Payload(metadata={"encoding": b"binary/zlib"}, data=b"anna@example.test"),
+        Payload(metadata={"encoding": b"binary/protobuf", "messageType": b"no.Such"}, data=b"x"),
+        Payload(metadata={"encoding": b"json/protobuf", "messageType": b"no.Such"}, data=b"{}"),
+        Payload(metadata={"encoding": b"json/plain"}, data=b"[" * 100_000),
+        Payload(metadata={"encoding": b"binary/encrypted", "encryption-key-id": b"one"}, data=b"x"),
+    ],
+)
+def test_whatever_a_payload_holds_it_fails_for_good_and_is_never_retried(payload: Payload) -> None:
+    with pytest.raises(ApplicationError) as caught:
+        DiscreetPayloadConverter().from_payloads([payload], [Recipient])
+
+    assert caught.value.non_retryable
+    assert "anna" not in str(caught.value)

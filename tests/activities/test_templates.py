@@ -1,10 +1,12 @@
+import re
+
 import chevron
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from activities.render import render
-from activities.tags import TemplateError
+from activities.tags import MOST_NESTED, TemplateError
 from activities.templates import Part, Section, Template, Variable, compile_template
 from workflows.policy.models import Fields
 from workflows.policy.words import Channel
@@ -86,6 +88,50 @@ def test_a_field_may_not_stand_where_escaping_does_not_hold_it(text: str, messag
     assert refusal(text, Part.HTML) == message
 
 
+BRACKET = "<![ begins nothing but <![if ...]>, <![else]> or <![endif]>"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["<![weird[x]]>", "<![ ", "<![", "<![}}", "<![CDATA[x]]>", "<![{{x}}]>", "<![if x<p>]>", "<![IF x"],
+)
+def test_markup_that_readers_disagree_about_is_refused(text: str) -> None:
+    assert refusal(f"<p>\n{text}", Part.HTML) == f"t:2: {BRACKET}"
+
+
+def test_comments_cannot_forge_the_place_of_a_field() -> None:
+    """Without its comment, the text would spell the mark that stands for the second tag."""
+    forged = "q{{! }}z1z <p {{x}}>"
+    assert refusal(forged, Part.HTML) == f"t:1: {{{{x}}}} stands inside the markup itself: {ALLOWED}"
+
+
+@pytest.mark.parametrize("part", Part)
+@pytest.mark.parametrize("depth", [MOST_NESTED + 1, 3000])
+def test_sections_nest_only_so_deep(part: Part, depth: int) -> None:
+    text = "{{#a}}" * depth + "x" + "{{/a}}" * depth
+    assert refusal(text, part) == "t:1: {{#a}} is nested too deep: sections go 20 deep at most"
+    compiled("{{#a}}" * MOST_NESTED + "x" + "{{/a}}" * MOST_NESTED, part)
+
+
+PIECES = (
+    "{{", "}}", "{{a}}", "{{#a}}", "{{/a}}", "{{^a}}", "{{! c }}", "{{.}}", "{{x_url}}", "{{{", "}}}",
+    "{{=x x=}}", "<", ">", "<p>", "</", "<!", "<![", "]]>", "]>", "<!--", "-->", "<?", "&", "&#", ";", "=",
+    '"', "'", "/", "<style>", "</style>", "<title>", '<a href="', 'title="', "if", "q", "qz", "z", "0", "1",
+    " ", "\n", "\r\n", "\x00", "\u2028", "\u0663",
+)  # fmt: skip
+
+
+@given(st.text() | st.lists(st.sampled_from(PIECES), max_size=12).map("".join), st.sampled_from(Part))
+def test_any_text_compiles_or_is_refused_in_one_line(text: str, part: Part) -> None:
+    message = f"t:1: {part}"
+    try:
+        compiled(text, part)
+    except TemplateError as refused:
+        message = str(refused)
+    assert len(message.splitlines()) == 1
+    assert re.match(r"t:[1-9]\d*: .", message)
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -98,6 +144,7 @@ def test_a_field_may_not_stand_where_escaping_does_not_hold_it(text: str, messag
         "1 &lt; {{x}} &amp; 2",
         '<p onclick="qz0z">{{x}}</p>',
         "<style>@media print{p{color:red}}</style><!--[if mso]><table><![endif]-->{{x}}",
+        "<![if !mso]><p>{{x}}</p><![else]><b>{{x}}</b><![endif]>",
     ],
 )
 def test_a_field_may_stand_in_text_and_in_quoted_attributes(text: str) -> None:

@@ -79,6 +79,17 @@ RULES = {
         130,
         Send(Rule.NOT_SENT, EMAIL, at(160)),
     ),
+    # 55 s to live, and a text is useful for a minute: the email's polls go on to the cutoff.
+    "too short a life for a text: the email is watched to the cutoff": Row(
+        notice(sent(EMAIL, Status.PENDING, last_read=at(0)), planned(SMS), expires_at=at(55)),
+        15,
+        LookUp(Rule.POLL, EMAIL, at(25)),
+    ),
+    "too short a life for a text: silence ends it at the cutoff": Row(
+        notice(sent(EMAIL, Status.PENDING, last_read=at(15)), planned(SMS), expires_at=at(55)),
+        25,
+        Close(Rule.CUTOFF, Outcome.EXPIRED),
+    ),
     "too late for a text: the email once more, until expiry": Row(
         notice(planned(EMAIL, not_sent=True, dispatched_at=at(0)), planned(SMS)),
         541,

@@ -97,6 +97,102 @@ def test_a_reply_means(reply: str, status: Status, why: Why) -> None:
 
 
 @pytest.mark.parametrize(
+    "reply",
+    [
+        # The address that is not there is the sender's.
+        "550 Sender address <a@b.example> does not exist",
+        "550 5.0.0 Sender address <a@b.example> does not exist",
+        "550 5.1.1 Sender address <a@b.example> does not exist",
+        "550 sender <a@b.example> unknown",
+        "550 5.0.0 sender's mailbox does not exist",
+        "550 5.0.0 sender\u2019s mailbox does not exist",
+        "550 5.0.0 verification of sender mailbox a@b.example failed: mailbox does not exist",
+        "550 5.0.0 MAIL FROM address does not exist",
+        "550 5.1.1 from=<a@b.example>: user unknown",
+        "550 5.1.1 from:a@b.example user unknown",
+        "550 From address unknown",
+        "550 envelope from: account not found",
+        "550 Return-path address unknown",
+        "550 5.0.0 The return address <a@b.example> does not exist",
+        "550 reverse address unknown",
+        "550-The sender's\n550 mailbox does not exist",
+        # Or the sending host's.
+        "550 HELO address unknown",
+        "550 EHLO address unknown",
+        "550 client IP address does not exist in DNS",
+        "550 5.1.1 IP address unknown (no PTR)",
+        # The account is the one that sends.
+        "550 5.3.0 Sending account is disabled",
+        "554 5.3.0 sending user not found",
+        "550 Account is disabled for sending",
+        "550 5.0.0 SMTP account is disabled",
+        "550 5.0.0 your email account is disabled",
+        # 53x answers a login, whatever it says.
+        "535 user unknown",
+        "535 5.1.1 user unknown",
+        "530 5.0.0 no such user",
+        # The message is refused, not who gets it.
+        "550 5.1.1 message rejected due to content",
+        "550 5.1.1 Your IP is listed in zen.spamhaus.org",
+        "550 5.1.1 message size exceeds the limit",
+        "550 5.5.0 mailbox unavailable (message too large)",
+        "556 sender domain does not accept mail",
+    ],
+)
+def test_a_fault_of_another_party_is_a_refusal(reply: str) -> None:
+    judged = classify(None, reply)
+    assert (judged.status, judged.is_final) == (REJECTED, True)
+    assert classify(None, reply, INVALID).status is REJECTED
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "550 5.2.1 mailbox over limit",
+        "550 5.2.1 user's mailbox has exceeded its allotted size",
+        "550 5.1.1 user is over the allowed limit",
+        "550 5.2.1 Recipient is receiving mail too quickly",
+        "550 5.1.1 Daily sending limit exceeded",
+        "550 5.1.1 the mailbox for <ana@example.com> is full",
+        "550 5.1.1 insufficient disk space",
+        "550 5.1.2 DNS lookup temporarily failed",
+        "550 5.1.2 name server timed out",
+        "550 5.1.1 rejected, try again later",
+        "550 5.1.1 connection refused by greylist",
+        "550 5.1.1 account temporarily disabled",
+    ],
+)
+def test_too_much_or_not_now_is_no_fault_of_the_address(reply: str) -> None:
+    assert classify(None, reply) == Classified(TEMPORARY, is_final=True, why=Why.CAPACITY)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        (
+            "550-5.1.1 The email account that you tried to reach does not exist. Please try\n"
+            "550-5.1.1 double-checking the recipient's email address for typos or\n"
+            "550 5.1.1 unnecessary spaces. Learn more at https://mail.example/?p=NoSuchUser - gsmtp"
+        ),
+        "550 5.1.1 <ana@example.com>: Recipient address rejected: User unknown in relay recipient table",
+        "550 5.1.1 user unknown (in reply to RCPT TO command)",
+        "550 5.1.1 Your message was not delivered because the address was not found",
+        "550 5.1.1 Recipient not found. Please check the address and try again",
+        "550 5.1.1 The address you are sending to does not exist",
+        "550 5.1.1 User unknown. Message returned to sender.",
+        "550 5.1.1 User not listed in the directory",
+        "550 5.1.1 recipient mailbox unallocated",
+        "550 5.1.1 the user was removed from this server",
+        "550 5.1.2 Bad destination host 'DNS Hard Error looking up example.com (MX): NXDomain'",
+        "550 5.1.10 RESOLVER.ADR.RecipientNotFound; Recipient not found by SMTP address lookup",
+        "smtp; 550 No such user (ana@example.com)",
+    ],
+)
+def test_a_reply_that_speaks_only_of_the_recipient_is_believed(reply: str) -> None:
+    assert classify(None, reply).status is INVALID
+
+
+@pytest.mark.parametrize(
     ("reply", "is_final"),
     [
         ("450 4.2.0 greylisted", False),
@@ -218,3 +314,13 @@ def test_any_report_can_be_classified(code: str | None, text: str, reply: int | 
 @given(st.sampled_from(["4.1.1", "5.7.1", "5.2.2", "5.3.0", "5.6.0"]), st.sampled_from(Status) | st.none())
 def test_codes_that_excuse_the_recipient_never_suppress(code: str, hint: Status | None) -> None:
     assert code == "5.3.0" or classify(code, "delivery failed", hint).status is not INVALID
+
+
+@given(
+    st.sampled_from(sorted(BLAMED)),
+    st.sampled_from(["sender's", "MAIL FROM", "return-path", "HELO", "client", "sending"]),
+    st.sampled_from(["<a@b.example> ", "", "  "]),
+    st.sampled_from(["unknown", "does not exist", "not found", "is disabled"]),
+)
+def test_no_code_outweighs_the_name_of_another_party(code: str, party: str, gap: str, fault: str) -> None:
+    assert classify(None, f"550 {code} {party} address {gap}{fault}").status is not INVALID

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.policy.given import EMAIL, planned, seen, sent
 from workflows.policy.progress import Attempt
-from workflows.policy.state import OPEN, TABLE, TERMINAL, lapse, stronger, transition
+from workflows.policy.state import OPEN, TABLE, TERMINAL, lapse, prevailing, stronger, transition
 from workflows.policy.words import AttemptState, Status, Verdict
 
 Report = tuple[Status, bool]
@@ -216,3 +216,23 @@ def test_what_is_open_when_the_notice_closes_becomes_terminal(
     state: AttemptState, *, settled: bool, then: AttemptState
 ) -> None:
     assert lapse(state, settled=settled) is then
+
+
+@given(st.lists(st.tuples(st.sampled_from(Status), st.booleans()), max_size=8))
+def test_the_word_that_stands_always_agrees_with_the_state(reports: list[tuple[Status, bool]]) -> None:
+    """So that a state on record can be told again as the report that brought it."""
+    state, word = AttemptState.SUBMITTED, (Status.PENDING, False)
+    for status, is_final in reports:
+        moved = transition(state, status, is_final=is_final)
+        if moved.verdict is Verdict.APPLIED:
+            word = prevailing(word, (status, is_final), moved.state)
+            state = moved.state
+
+    assert transition(AttemptState.SUBMITTED, word[0], is_final=word[1]).state is state
+
+
+def test_a_finality_is_never_lent_to_another_word() -> None:
+    invalid = (Status.INVALID_RECIPIENT, False)
+
+    assert prevailing(invalid, (Status.PENDING, True), AttemptState.SUBMITTED) == invalid
+    assert prevailing(invalid, (Status.DELIVERED, True), AttemptState.CONFIRMED) == (Status.DELIVERED, True)

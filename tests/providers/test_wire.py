@@ -4,10 +4,10 @@ import httpx
 import pytest
 
 from activities.providers import wire
-from activities.providers.base import cleaned
 from activities.providers.errors import Ambiguous, Misconfigured, NotSent, ProviderError, ReadFailed
 from activities.providers.registry import PROVIDERS, Providers
 from activities.settings import Settings
+from workflows.policy.cleaning import cleaned
 from workflows.policy.words import Channel
 
 REQUEST = httpx.Request("POST", "https://api.example.test/send?to=anna.secret@example.test", content=b"x")

@@ -8,7 +8,7 @@ from sqlalchemy.exc import OperationalError
 
 from activities.store.database import new_engine, parsed, writing
 from activities.store.engine import open_engine
-from activities.store.errors import DiskFull, ReadOnly, StoreError, Unreachable, explained
+from activities.store.errors import DiskFull, ReadOnly, StoreError, Unreachable, explained, place
 from activities.store.ledger import Ledger
 from activities.store.migrate import migrate
 from tests.postgres import PASSWORD
@@ -45,6 +45,10 @@ def test_every_usual_name_of_a_database_gets_the_installed_driver(given: str, dr
         f"postgresql://u:{SECRET}@h:port/d",
         "sqlite://",
         "sqlite:///:memory:",
+        f"postgresql://u:p@{SECRET}@127.0.0.1:99999/x",
+        f"postgresql://u:p@h/{SECRET}@127.0.0.1/x",
+        f"postgresql://u:p@h?{SECRET}@127.0.0.1/x",
+        f"postgresql://u@h/x?password=p@{SECRET}",
     ],
 )
 def test_a_url_of_no_use_is_one_line_that_does_not_repeat_it(url: str) -> None:
@@ -84,6 +88,17 @@ def test_a_driver_that_repeats_the_password_is_not_quoted(url: str) -> None:
     assert str(told) == (
         "ledger: PostgreSQL host:5432/name cannot be reached (no such option ***); check STANDBY_DATABASE_URL"
     )
+
+
+def test_an_at_sign_in_a_password_is_told_to_be_encoded() -> None:
+    with pytest.raises(StoreError, match=r"more than one @; .*, with %40 for an @ in the password$"):
+        parsed("postgresql://u:p@ss@127.0.0.1/x")
+    assert parsed("postgresql://u:p%40ss@127.0.0.1/x").password == "p@ss"
+
+
+@pytest.mark.parametrize("url", [f"postgresql://u:p@{SECRET}@h/x", f"postgresql://u:p@h/{SECRET}@x"])
+def test_no_place_is_named_with_what_is_before_an_at_sign(url: str) -> None:
+    assert SECRET not in place(make_url(url))
 
 
 async def test_a_wrong_password_is_not_repeated(databases_of_postgres: Server) -> None:

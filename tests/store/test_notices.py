@@ -5,7 +5,7 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from activities.store.attempts import AttemptRow
+from activities.store.attempts import AttemptRow, Fresh
 from activities.store.database import writing
 from activities.store.engine import open_engine
 from activities.store.errors import Missing, StoreError
@@ -148,14 +148,27 @@ async def test_a_claimed_attempt_closes_as_its_own_evidence_says_then_as_the_wor
     assert await states(ledger) == {EMAIL: last}
 
 
-async def test_an_attempt_whose_worker_died_before_its_claim_is_on_record_once_closed(ledger: Ledger) -> None:
+async def test_what_was_never_claimed_leaves_no_attempt_whatever_the_workflow_had_to_assume(
+    ledger: Ledger,
+) -> None:
     await admit(ledger)
 
     await ledger.notices.close(UNKNOWN, workflow_attempts(email=AttemptState.UNKNOWN), at=after(minutes=9))
 
-    assert [(each.key, each.state, each.dispatches) for each in (await told(ledger)).attempts] == [
-        (EMAIL, AttemptState.UNKNOWN, 0)
-    ]
+    assert (await told(ledger)).attempts == ()
+
+
+async def test_an_attempt_that_was_given_back_each_time_has_failed_whatever_the_workflow_had_to_assume(
+    ledger: Ledger,
+) -> None:
+    await admit(ledger)
+    fresh = await claim(ledger)
+    assert isinstance(fresh, Fresh)
+    await ledger.attempts.release(EMAIL, fresh, note="HTTP 503, not accepted")
+
+    await ledger.notices.close(UNKNOWN, workflow_attempts(email=AttemptState.UNKNOWN), at=after(minutes=9))
+
+    assert await states(ledger) == {EMAIL: AttemptState.FAILED}
 
 
 async def test_the_first_outcome_stays(ledger: Ledger) -> None:

@@ -24,7 +24,7 @@ from tests.workflows.scripts import (
 from workflows import calls
 from workflows.policy.keys import attempted
 from workflows.policy.terms import Policy
-from workflows.policy.words import Channel, Source
+from workflows.policy.words import AttemptState, Channel, Outcome, Source
 
 T = TypeVar("T")
 
@@ -58,6 +58,13 @@ class World(calls.Admitting, calls.Eligibility, calls.Delivery, calls.Chronicle)
     recorded: list[calls.Record] = field(default_factory=list)
     suppressed: list[calls.Suppress] = field(default_factory=list)
     closed: list[calls.Close] = field(default_factory=list)
+
+    unclaimed: frozenset[Channel] = frozenset()
+    """Attempts that the ledger has no claim of."""
+    filed: AttemptState = AttemptState.SUBMITTED
+    """Where the ledger has an attempt after a report."""
+    stands: Outcome | None = None
+    """The outcome that was on record before."""
 
     @override
     @activity.defn(name="admit")
@@ -103,8 +110,11 @@ class World(calls.Admitting, calls.Eligibility, calls.Delivery, calls.Chronicle)
     @override
     @activity.defn(name="look_up")
     async def look_up(self, call: calls.LookUp) -> calls.Report:
-        self.looked.append(call)
         channel = attempted(call.attempt_key).channel
+        if call.decision is None:
+            await self._play(f"reconcile {channel}")
+            return calls.Report(unclaimed=channel in self.unclaimed, at=now())
+        self.looked.append(call)
         turn = await self._play(f"look_up {channel}")
         match _said(self.looks, channel, turn, PENDING):
             case None:
@@ -117,15 +127,17 @@ class World(calls.Admitting, calls.Eligibility, calls.Delivery, calls.Chronicle)
 
     @override
     @activity.defn(name="record")
-    async def record(self, call: calls.Record) -> None:
+    async def record(self, call: calls.Record) -> calls.Filed:
         self.recorded.append(call)
         await self._play(f"record {call.observation.status}")
+        return calls.Filed(state=self.filed)
 
     @override
     @activity.defn(name="close")
-    async def close(self, call: calls.Close) -> None:
+    async def close(self, call: calls.Close) -> calls.Closed:
         self.closed.append(call)
         await self._play(f"close {call.result.outcome}")
+        return calls.Closed(outcome=self.stands or call.result.outcome)
 
     @property
     def story(self) -> str:
@@ -142,7 +154,7 @@ class World(calls.Admitting, calls.Eligibility, calls.Delivery, calls.Chronicle)
         closings = [each.decision for each in self.closed if each.decision is not None]
         made = [
             *(each.decision for each in self.checked),
-            *(each.decision for each in self.looked),
+            *(each.decision for each in self.looked if each.decision is not None),
             *closings,
         ]
         return [each for _, each in sorted({each.number: each for each in made}.items())]

@@ -11,7 +11,7 @@ from tests.workflows.scripts import Answers, Script, Views, Word
 from tests.workflows.stage import ask, play, report, withdraw
 from workflows.policy.models import Result
 from workflows.policy.terms import Policy
-from workflows.policy.words import Channel
+from workflows.policy.words import AttemptState, Channel, Outcome
 
 Act = Callable[[WorkflowEnvironment], Awaitable[None]]
 
@@ -30,6 +30,9 @@ class Scenario:
     answers: Answers = field(default_factory=dict)
     ruled_out: dict[Channel, str] = field(default_factory=dict)
     refusal: str | None = None
+    unclaimed: frozenset[Channel] = frozenset()
+    filed: AttemptState = AttemptState.SUBMITTED
+    stands: Outcome | None = None
     outages: dict[str, int] = field(default_factory=dict)
     meanwhile: dict[str, Act] = field(default_factory=dict)
     """What happens while an activity is at work, by its line of the story."""
@@ -43,6 +46,9 @@ class Scenario:
             answers=self.answers,
             ruled_out=self.ruled_out,
             refusal=self.refusal,
+            unclaimed=self.unclaimed,
+            filed=self.filed,
+            stands=self.stands,
             outages=dict(self.outages),
             meanwhile={line: partial(act, engine) for line, act in self.meanwhile.items()},
         )

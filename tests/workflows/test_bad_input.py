@@ -21,6 +21,14 @@ pytestmark = pytest.mark.filterwarnings("ignore:coroutine .*run_workflow' was ne
 
 VALID = ASKED.model_dump(mode="json")
 MARK = "anna@example.test"
+REPORT = {
+    "attempt_key": f"{ASKED.key}:email:1",
+    "event_id": "event-1",
+    "source": "callback",
+    "status": "delivered",
+    "is_final": True,
+    "at": "2026-11-30T12:00:00Z",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -89,6 +97,12 @@ async def test_an_unknown_field_from_a_newer_starter_is_ignored(engine: Workflow
         pytest.param("observe", [], id="no report"),
         pytest.param("observe", [None], id="null for a report"),
         pytest.param("observe", ["anna@example.test"], id="a text for a report"),
+        pytest.param("observe", [b"\x00\xff"], id="bytes for a report"),
+        pytest.param("observe", [REPORT, "surplus"], id="one argument too many"),
+        pytest.param("observe", [{**REPORT, "at": "0001-01-01T00:00:00+14:00"}], id="before time"),
+        pytest.param("observe", [{**REPORT, "at": "9999-12-31T23:59:59Z"}], id="after time"),
+        pytest.param("observe", [{**REPORT, "provider_at": "9999-12-31T23:59:59-14:00"}], id="beyond"),
+        pytest.param("withdrawn", ["surplus"], id="another unknown signal"),
         pytest.param("observed", [{}], id="an unknown signal"),
     ],
 )

@@ -49,7 +49,7 @@ async def test_withdrawn_while_the_engine_retries_its_send_calls_the_send_off(
         result = await finish(handle)
 
     assert ending(result) == "withdrawn: withdrawn"
-    assert world.story == "0 admit, check email, send email; 10 close withdrawn"
+    assert world.story == "0 admit, check email, send email; 10 reconcile email, close withdrawn"
 
 
 async def test_evidence_that_comes_while_the_engine_retries_a_send_calls_the_send_off(

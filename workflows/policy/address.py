@@ -47,6 +47,14 @@ def phone(text: str) -> str:
     """
     if not _WRITTEN.fullmatch(text):
         raise AddressError("phone: must be + and the country code, then digits only, like +14155550100")
+    number = _e164(text)
+    if _e164(number) != number:
+        # One reading drops a trunk prefix, as in +44 (0)20, and leaves what the next would drop as well.
+        raise AddressError("phone: reads in two ways: leave out the 0 that some write after the country code")
+    return number
+
+
+def _e164(text: str) -> str:
     try:
         number = phonenumbers.parse(text, None)
     except phonenumbers.NumberParseException:
@@ -64,7 +72,12 @@ def canonical(channel: Channel, address: str) -> str:
     """
     match channel:
         case Channel.EMAIL:
-            # Not case-folded: that would make one of straße.de and strasse.de, which are two domains.
-            return unicodedata.normalize("NFC", email(address).lower())
+            # What grows too long in lower case is refused here: it could not be recognised again.
+            return _folded(_folded(address))
         case Channel.SMS:
             return phone(address)
+
+
+def _folded(address: str) -> str:
+    # Not case-folded: that would make one of straße.de and strasse.de, which are two domains.
+    return unicodedata.normalize("NFC", email(address).lower())

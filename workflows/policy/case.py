@@ -10,7 +10,7 @@ from workflows.policy.models import NoticeRequest, Observation, Result
 from workflows.policy.progress import Attempt, Progress
 from workflows.policy.state import Transition
 from workflows.policy.terms import Policy
-from workflows.policy.words import AttemptState, Channel, Phase, Verdict
+from workflows.policy.words import AttemptState, Channel, Phase, Status, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +126,11 @@ class Case:
         if self.progress.on(channel).state is AttemptState.AMBIGUOUS:
             self.amend(channel, state=AttemptState.PLANNED, since=None, not_sent=True)
 
+    def adopt(self, channel: Channel, state: AttemptState | None) -> None:
+        """Take the ledger's word that an attempt was delivered, where reports reached it in another order."""
+        if state is AttemptState.CONFIRMED and self.result is None:
+            self.amend(channel, state=state, status=Status.DELIVERED, is_final=True)
+
     def close(self, step: plan.Close, now: datetime) -> Result:
         """Give every open attempt its terminal state, and name the outcome."""
         for each in self.progress.attempts:
@@ -159,8 +164,7 @@ class Case:
 
     def evidence(self, now: datetime) -> Evidence:
         """Tell the story so far."""
-        step = plan.next(self.progress, self.policy, now)
-        waits = step.until if isinstance(step, plan.Wait) else now
+        next_at, next_step = self._coming(now)
         return Evidence(
             key=self.progress.key,
             kind=self.request.kind,
@@ -169,9 +173,19 @@ class Case:
             outcome=self.result.outcome if self.result else None,
             expires_at=self.progress.expires_at,
             fallback_at=plan.fallback_at(self.progress, self.policy, now),
-            next_at=None if self.result else waits,
-            next_step="" if self.result else telling.upcoming(step, self.progress, self.policy),
+            next_at=next_at,
+            next_step=next_step,
             attempts=self.progress.attempts,
             decisions=self.decisions,
             withdrawn=self.progress.withdrawn,
         )
+
+    def _coming(self, now: datetime) -> tuple[datetime | None, str]:
+        """Return until when things stay as they are, unless something is reported, and what comes then."""
+        if self.result is not None:
+            return None, ""
+        if self.dispatching and self.decided and isinstance(self.decided.step, plan.Send):
+            return self.decided.step.until, telling.dispatch(self.decided.step)
+        step = plan.next(self.progress, self.policy, now)
+        until = step.until if isinstance(step, plan.Wait) else now
+        return until, telling.upcoming(step, self.progress, self.policy)

@@ -3,7 +3,8 @@
 To call an address invalid has consequences: in doubt it is not the recipient's fault, and two signals that
 disagree never add up to it. The order is: a provider's class that excuses the recipient; the first digit 4;
 words for the sender, for a full or busy mailbox, and for policy, which contradict any code; the code's row,
-with the words that turn it; the provider's class where the code says little; the reply code alone.
+with the words that turn it; the provider's class where the code says little; the reply code alone. Whatever
+of these blames the recipient is not believed if the reply answers a login, or names anything else.
 """
 
 import re
@@ -22,9 +23,9 @@ class Why(StrEnum):
     TRANSIENT = "transient"
     """Class 4: it is still being worked on."""
     SENDER = "sender"
-    """The reply blames us."""
+    """The reply blames us, or names us where it blames somebody."""
     CAPACITY = "capacity"
-    """The reply says full, quota or rate."""
+    """The reply says full, quota or rate, or not now."""
     POLICY = "policy"
     """The reply says spam, policy, blocked, relay or suppressed."""
     RECIPIENT = "recipient"
@@ -51,25 +52,54 @@ _CODE = re.compile(r"[245]\.\d{1,3}\.\d{1,3}")
 _AFTER_REPLY = re.compile(r"(?<![\w.])[245]\d\d[ -]+[(<\[]?#?([245]\.\d{1,3}\.\d{1,3})(?![\d.]*\d)")
 _ALONE = re.compile(r"(?<![\w.])#?([45]\.\d{1,3}\.\d{1,3})(?![\d.]*\d)")
 _REPLY = re.compile(r"(?:^|[;:]\s*)([245]\d\d)(?=[ -]|$)", re.MULTILINE)
-_ADDRESS = re.compile(r"[^\s<>]+@[^\s<>]+")
+_ADDRESS = re.compile(r"<?[^\s<>=:]+@[^\s<>]+>?")
+_LOGIN = range(530, 540)
+"""Reply codes of a session that may not go on (RFC 4954): they come before any recipient."""
 
 _SENDER = re.compile(
-    r"\bsender (?:\w+ ){0,3}(?:denied|rejected|invalid|unknown|blocked|verify|not found|does not exist)"
+    r"\bsender(?:'s)? (?:\w+ ){0,3}"
+    r"(?:denied|rejected|invalid|unknown|blocked|verify|not found|does not exist)"
     r"|(?:invalid|bad|unknown) (?:outbound )?sender|submission quota",
     re.IGNORECASE,
 )
 _CAPACITY = re.compile(
-    r"quota|(?:mailbox|inbox|boite\b.{0,20}) (?:is |has )?(?:full|pleine)|storage (?:limit|full)"
-    r"|at a rate that|rate limit|too many (?:recent )?(?:messages|connections)|throttl",
+    r"quota|(?:mailbox|inbox|boite)\b[^.,;:]{0,30}\b(?:full|pleine)\b|storage (?:limit|full)"
+    r"|(?:mailbox|inbox|user|account)\b[^.]{0,40}\bexceed|\bover (?:\w+ ){0,3}limit"
+    r"|\b(?:hourly|daily|sending|receiving|rate|connection|message) limit|\blimit per (?:hour|day)"
+    r"|disk full|\b(?:insufficient|not enough|out of|no) (?:\w+ )?(?:space|storage)|throttl"
+    r"|at a rate that|rate[- ]?limit|too (?:quickly|fast|often|frequent)"
+    r"|too many (?:recent )?(?:messages|mails|emails|connections)",
     re.IGNORECASE,
 )
 _POLICY = re.compile(
-    r"\bspam\b|\bvirus|malware|phish|unsolicited|\bpolicy\b|\bdmarc\b|\bspf\b|\bdkim\b|\brbl\b|\bdnsbl\b"
-    r"|black ?list|block ?list|\bblocked\b(?! due to inactiv)|\bbanned\b|reputation|suppress"
+    r"\bspam(?:m\w+|haus|cop|s)?\b|\bvirus|malware|phish|unsolicited|\bbulk\b|\babus|fraud|suspicious"
+    r"|\bpolicy\b|\bdmarc\b|\bspf\b|\bdkim\b|\b(?:r|dns|sur|uri)bl\b|\bsorbs\b|\bcontent\b"
+    r"|(?:black|block|deny)[- ]?list|(?<!not )\blisted (?:in|on|by|at)\b"
+    r"|\bblocked\b(?! due to inactiv)|\bbanned\b|reputation|suppress"
     r"|relay(?:ing)? (?:access )?(?:denied|disallowed|prohibited|not permitted)|unable to relay"
     r"|not authori[sz]ed|authentication",
     re.IGNORECASE,
 )
+
+_LATER = re.compile(
+    r"temporar|try(?:ing)? (?:again )?(?:later|in \d)|later time|gr[ae]y-?list|tim(?:e|ed)[ -]?out|servfail",
+    re.IGNORECASE,
+)
+"""Words for a fault that may pass: no reason to give up an address, though its host has given up."""
+
+_ELSEWHERE = re.compile(
+    # Who sends, as an account, an address or a host.
+    r"(?<!returned to )(?<!return to )\bsenders?\b|\bsending\b(?! to\b)|\boriginator\b|\bsubmission\b"
+    r"|\b(?:mail|envelope|header)[ -]?from\b|\bfrom ?[:=]"
+    r"|\bfrom (?:address|domain|header|field|user|mailbox|account|unknown|invalid|not |is |was |does )"
+    r"|\breturn[ -]?(?:path|address)|\breverse\b|\b(?:helo|ehlo)\b|\bclient\b|\bptr\b|\bip\b|\bconnecting\b"
+    r"|\bsmtp (?:account|user|auth|login|credential)|\blog ?in\b|credential|password"
+    r"|\byour (?:\w+ ){0,2}(?:account|mailbox|domain|server|host|network)\b"
+    # What is sent, and how much of it.
+    r"|\bexceed|\blimit|\bsize\b|\btoo (?:large|big|long|many|much)\b|\battachment",
+    re.IGNORECASE,
+)
+"""Names of what is not the recipient: by themselves they blame nobody, but they excuse the recipient."""
 
 _ACCUSING = frozenset({Status.INVALID_RECIPIENT, Status.UNRECOGNIZED})
 """Provider classes that need a second look; any other one excuses the recipient and is believed."""
@@ -108,8 +138,14 @@ def classify(
         return Classified(Status.TEMPORARY_FAILURE, is_final=False, why=Why.TRANSIENT)
     if digits == {"2"}:
         return Classified(Status.ACCEPTED, is_final=False, why=Why.CODE if found else Why.REPLY)
-    words = _ADDRESS.sub(" ", text[:_LONGEST]).replace("\u2019", "'")
-    return _contradiction(words) or _row(found, words, hint) or _by_reply(answer)
+    words = _words(text)
+    judged = _contradiction(words) or _row(found, words, hint) or _by_reply(answer)
+    return _excuse(answer, words) or judged if judged.status is Status.INVALID_RECIPIENT else judged
+
+
+def _words(text: str) -> str:
+    """Return the text on one line, with single blanks and without addresses: their words say nothing."""
+    return " ".join(_ADDRESS.sub(" ", text[:_LONGEST]).replace("\u2019", "'").split())
 
 
 def _contradiction(words: str) -> Classified | None:
@@ -134,6 +170,17 @@ def _row(found: str | None, words: str, hint: Status | None) -> Classified | Non
     if found is None:
         return None
     return Classified(row.status if row else Status.REJECTED, is_final=True, why=Why.CODE)
+
+
+def _excuse(answer: int | None, words: str) -> Classified | None:
+    """Return what stands against the recipient's being to blame."""
+    if answer in _LOGIN:
+        return Classified(Status.REJECTED, is_final=True, why=Why.REPLY)
+    if _LATER.search(words):
+        return Classified(Status.TEMPORARY_FAILURE, is_final=True, why=Why.CAPACITY)
+    if _ELSEWHERE.search(words):
+        return Classified(Status.REJECTED, is_final=True, why=Why.SENDER)
+    return None
 
 
 def _by_reply(answer: int | None) -> Classified:

@@ -20,7 +20,9 @@ from pydantic import (
     StringConstraints,
     model_validator,
 )
+from pydantic_core import to_json
 
+from workflows.policy.cleaning import LONGEST_CODE, cleaned
 from workflows.policy.keys import notice_key
 from workflows.policy.words import Channel, Outcome, Source, Status, SuppressionReason
 
@@ -30,7 +32,31 @@ Identifier = Annotated[str, Field(min_length=1, max_length=1000)]
 Word = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]*$")]
 """A provider's word or id: on one line, so that any log, table and database takes it."""
 
-Fields = dict[str, JsonValue]
+
+_LARGEST = 256 * 1024
+_DEEPEST = 32
+
+
+def _bounded(fields: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """Refuse what the engine could not carry inside its other payloads, sealed and with its history."""
+    if len(to_json(fields)) > _LARGEST:
+        raise ValueError(f"must be at most {_LARGEST // 1024} KiB of JSON")
+    if _depth(fields) > _DEEPEST:
+        raise ValueError(f"must be nested at most {_DEEPEST} levels deep")
+    return fields
+
+
+def _depth(value: JsonValue) -> int:
+    match value:
+        case dict():
+            return 1 + max(map(_depth, value.values()), default=0)
+        case list():
+            return 1 + max(map(_depth, value), default=0)
+        case _:
+            return 0
+
+
+Fields = Annotated[dict[str, JsonValue], AfterValidator(_bounded)]
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d", re.ASCII)
 _YEARS = range(2000, 2200)
@@ -49,8 +75,13 @@ def _written(value: object) -> object:
     raise ValueError("not a time")
 
 
+def believable(at: datetime) -> bool:
+    """Whether an instant lies where instants of a notice can lie."""
+    return at.year in _YEARS
+
+
 def _in_utc(at: datetime) -> datetime:
-    if at.year not in _YEARS:
+    if not believable(at):
         message = f"must lie in the years {_YEARS[0]} to {_YEARS[-1]}"
         raise ValueError(message)
     return at.astimezone(UTC)
@@ -130,13 +161,13 @@ class Observation(Payload):
     status: Status
     is_final: bool = False
     """Whether the provider has stopped trying."""
-    raw: Annotated[Word, Field(max_length=64)] = ""
+    raw: Annotated[str, AfterValidator(cleaned)] = ""
     """The provider's own word."""
-    code: Annotated[Word, Field(max_length=32)] | None = None
+    code: Annotated[str, AfterValidator(lambda code: cleaned(code, LONGEST_CODE))] | None = None
     """Enhanced status code or the provider's error code."""
-    at: AwareDatetime
+    at: Instant
     """When we learned it (engine time for send and poll, reception for a callback)."""
-    provider_at: AwareDatetime | None = None
+    provider_at: Instant | None = None
     provider_id: Annotated[Word, Field(max_length=200)] | None = None
     opt_out: SuppressionReason | None = None
     """Set where the report is the person's own choice: a complaint, an unsubscribe, a STOP."""

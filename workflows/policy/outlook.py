@@ -41,8 +41,9 @@ class Outlook:
 
     @property
     def escalates(self) -> bool:
-        """Whether silence leads on to another channel."""
-        return self.policy.on_unresolved is OnUnresolved.ESCALATE and self.spare is not None
+        """Whether silence leads on to another channel that would still be useful."""
+        silent = self.policy.on_unresolved is OnUnresolved.ESCALATE
+        return silent and self.spare is not None and self.in_time
 
     @cached_property
     def deadline(self) -> datetime:

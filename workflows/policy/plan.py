@@ -129,7 +129,7 @@ def _dispatch(seen: Outlook, spare: Attempt, rule: Rule) -> Step:
         held, what = (Rule.NOT_SENT, Horizon.RETRY) if spare.not_sent else (Rule.HELD, Horizon.CONTROL)
         return Wait(held, min(spare.not_before, seen.progress.expires_at), what)
     others = any(each.is_spare and each != spare for each in seen.progress.attempts)
-    gives_way = others and seen.policy.on_unresolved is OnUnresolved.ESCALATE and not spare.not_sent
+    gives_way = others and seen.escalates and not spare.not_sent
     ends = seen.deadline if gives_way and seen.deadline > seen.now else seen.progress.expires_at
     return Send(rule, spare.channel, ends)
 

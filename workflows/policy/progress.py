@@ -53,10 +53,13 @@ class Attempt(Payload):
         moved = state.transition(self.state, seen.status, is_final=seen.is_final)
         if moved.state in state.TERMINAL and moved.state is self.state:
             return self, moved
+        status, is_final = state.prevailing(
+            (self.status, self.is_final), (seen.status, seen.is_final), moved.state
+        )
         changes = {
             "state": moved.state,
-            "status": state.stronger(self.status, seen.status),
-            "is_final": self.is_final or seen.is_final,
+            "status": status,
+            "is_final": is_final,
             "provider_id": seen.provider_id or self.provider_id,
             "since": self.since or seen.at,
         }

@@ -142,6 +142,19 @@ def stronger(known: Status | None, new: Status) -> Status:
     return new if known is None or _RANK[new] >= _RANK[known] else known
 
 
+def prevailing(
+    known: tuple[Status | None, bool], new: tuple[Status, bool], state: AttemptState
+) -> tuple[Status, bool]:
+    """Return the word that stands for an attempt, with its own finality, after a report moved it to `state`.
+
+    The report that ends an attempt has the last word: what stands agrees with the state.
+    """
+    status, _ = known
+    if status is None or state in TERMINAL or stronger(status, new[0]) is new[0]:
+        return new
+    return status, known[1]
+
+
 def lapse(state: AttemptState, *, settled: bool) -> AttemptState:
     """Return where an attempt stands once its notice has closed: open ones become terminal.
 

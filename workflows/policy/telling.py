@@ -102,13 +102,20 @@ def upcoming(step: Step, progress: Progress, policy: Policy) -> str:
             return f"close as {ending(step)}"
 
 
+def now_or_next(phase: Phase, step: Step, progress: Progress, policy: Policy) -> str:
+    """Return what is being done now, or what happens next, in one line."""
+    if phase is Phase.CLAIMED and isinstance(step, Send):
+        return f"now: {dispatch(step)}"
+    return f"next: {upcoming(step, progress, policy)}"
+
+
 def details(phase: Phase, step: Step, progress: Progress, policy: Policy) -> str:
     """Return the notice at a glance, as Markdown for the UI's current details."""
     rows = [("channel", "state", "evidence", "reads", "provider id"), *map(_row, progress.attempts)]
     head, *body = (f"| {' | '.join(f'{cell}{_GAP}' for cell in row)} |" for row in rows)
     return "\n".join(
         (
-            f"**{phase}** · next: {upcoming(step, progress, policy)}",
+            f"**{phase}** · {now_or_next(phase, step, progress, policy)}",
             "",
             f"expires {moment(progress.expires_at)} · settles on {policy.settles_on}",
             "",
@@ -126,12 +133,14 @@ def _row(attempt: Attempt) -> tuple[str, ...]:
             f"not sent: {attempt.ruled_out or 'provider took nothing'}" if _is_out(attempt) else "not sent"
         )
     evidence = f"{attempt.status or '-'}{' (final)' if attempt.is_final else ''}"
-    return attempt.channel, state, evidence, str(attempt.reads), _cell(attempt.provider_id or "-")
+    return attempt.channel, state, evidence, str(attempt.reads), _cell(attempt.provider_id)
 
 
-def _cell(text: str) -> str:
-    """Return a provider's text as one cell: no line break ends its row, no bar its column."""
-    return " ".join(text.split()).replace("|", "&#124;")
+def _cell(provider_id: str | None) -> str:
+    """Return a provider's id as one cell; one with an @ might be somebody's address, and is in the ledger."""
+    if provider_id is None or "@" in provider_id:
+        return "-" if provider_id is None else "on record"
+    return " ".join(provider_id.split()).replace("|", "&#124;")
 
 
 def _is_out(attempt: Attempt) -> bool:

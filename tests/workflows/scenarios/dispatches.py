@@ -1,6 +1,6 @@
 """What becomes of a dispatch: lost, refused by its provider, held, barred, or not cleared in time."""
 
-from tests.workflows.policies import BRIEF, EMAIL_ONLY, RESET
+from tests.workflows.policies import BRIEF, EMAIL_ONLY, RESET, SMS_ONLY
 from tests.workflows.scenario import Scenario
 from tests.workflows.scripts import (
     ACCEPTED,
@@ -67,8 +67,25 @@ DISPATCHES = {
         RESET,
         end="accepted on sms: settled",
         story="0 admit, check email, send email; 30 send email; 60 send email; "
-        "90 send email, look_up email; 105 look_up email, check sms, send sms, look_up email, close accepted",
+        "90 send email, reconcile email, look_up email; "
+        "105 look_up email, check sms, send sms, look_up email, close accepted",
         sends={EMAIL: [MAY_HAVE_LEFT], SMS: [ACCEPTED]},
+    ),
+    "a_dispatch_that_the_ledger_has_no_claim_of_was_never_sent": Scenario(
+        RESET,
+        end="accepted on sms: settled",
+        story="0 admit, check email, send email; 30 send email; 60 send email; "
+        "90 send email, reconcile email, check sms, send sms, close accepted",
+        sends={EMAIL: [MAY_HAVE_LEFT], SMS: [ACCEPTED]},
+        unclaimed=frozenset({EMAIL}),
+    ),
+    "a_text_that_was_never_claimed_expires_and_is_not_unknown": Scenario(
+        SMS_ONLY.model_copy(update={"expires_after": BRIEF.expires_after}),
+        end="expired: expired",
+        story="0 admit, check sms, send sms; 30 send sms; 60 send sms; 90 send sms; 120 send sms; "
+        "150 send sms, reconcile sms; 180 close expired",
+        sends={SMS: [MAY_HAVE_LEFT]},
+        unclaimed=frozenset({SMS}),
     ),
     "a_busy_provider_is_asked_again": Scenario(
         RESET,

@@ -3,6 +3,7 @@
 from tests.workflows.policies import PAYOUT, RESET
 from tests.workflows.scenario import Scenario, calls_back, changes_its_mind
 from tests.workflows.scripts import ACCEPTED, BLOCKED, BOUNCED, DELIVERED, EMAIL, PENDING, SMS
+from workflows.policy.words import AttemptState, Outcome
 
 SIGNALS = {
     "a_callback_may_come_before_the_receipt": Scenario(
@@ -38,6 +39,21 @@ SIGNALS = {
         story="0 admit, check email, send email; "
         "15 look_up email, record delivered, record invalid_recipient, suppress email, close delivered",
         meanwhile={"look_up email": calls_back(DELIVERED, BOUNCED)},
+    ),
+    "reports_that_race_are_told_apart_by_the_ledger_and_a_delivery_is_not_lost": Scenario(
+        PAYOUT,
+        end="delivered on email: settled",
+        story="0 admit, check email, send email; 15 look_up email, record rejected, close delivered",
+        looks={EMAIL: [DELIVERED]},
+        meanwhile={"look_up email": calls_back(BLOCKED)},
+        filed=AttemptState.CONFIRMED,
+    ),
+    "after_a_reset_the_outcome_that_was_written_first_holds": Scenario(
+        RESET,
+        end="unknown: settled",
+        story="0 admit, check email, send email, close accepted",
+        sends={EMAIL: [ACCEPTED]},
+        stands=Outcome.UNKNOWN,
     ),
     "a_word_that_is_not_final_changes_nothing_after_a_final_one": Scenario(
         PAYOUT,
