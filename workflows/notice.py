@@ -6,7 +6,7 @@ from datetime import datetime
 from temporalio import workflow
 from temporalio.exceptions import ActivityError
 
-from workflows import asking, attributes, calls, options
+from workflows import asking, calls, options
 from workflows.policy import hygiene, plan, telling
 from workflows.policy.case import Case
 from workflows.policy.eligibility import Answer
@@ -16,6 +16,7 @@ from workflows.policy.models import NoticeRequest, Observation, Result
 from workflows.policy.progress import Progress
 from workflows.policy.terms import Policy
 from workflows.policy.words import AttemptState, Channel, Outcome, Phase
+from workflows.showing import Display
 
 
 @workflow.defn(name="Notice")
@@ -31,7 +32,7 @@ class Notice:
         self._withdrawn = False
         self._refused = False
         self._stirred = False
-        self._shown: tuple[Phase, Channel | None] | None = None
+        self._display = Display(self._request.key)
 
     @workflow.run
     async def run(self, request: NoticeRequest) -> Result:
@@ -81,7 +82,7 @@ class Notice:
 
     async def _see_through(self, request: NoticeRequest) -> Result:
         """Do what the plan says until it says to close."""
-        workflow.set_current_details("**queued** · being admitted")
+        self._display.waiting()
         admission = await self._admit(request)
         if admission.policy is None or admission.expires_at is None:
             return self._refuse(admission.refusal or "not admitted")
@@ -116,9 +117,7 @@ class Notice:
 
     def _refuse(self, reason: str) -> Result:
         request, self._refused = self._request, True
-        opened = attributes.opened(request.key, Phase.CLOSED, None)
-        workflow.upsert_search_attributes([*opened, *attributes.closed(Outcome.REFUSED)])
-        workflow.set_current_details(f"**closed** · refused: {reason}")
+        self._display.refused(reason)
         return Result(
             key=request.key,
             outcome=Outcome.REFUSED,
@@ -130,20 +129,8 @@ class Notice:
     def _decide(self, case: Case) -> plan.Step:
         self._stirred = False
         step = case.next(workflow.now())
-        self._show(case, step)
+        self._display.show(case, step)
         return step
-
-    def _show(self, case: Case, step: plan.Step) -> None:
-        """Keep what the UI shows true: details always, search attributes when the phase changes."""
-        workflow.set_current_details(telling.details(case.phase, step, case.progress, case.policy))
-        at = (case.phase, case.channel)
-        if self._shown == at:
-            return
-        updates = attributes.moved(case.phase, plan.fallback_at(case.progress, case.policy, workflow.now()))
-        if self._shown is None:
-            updates = attributes.opened(case.progress.key, case.phase, case.progress.expires_at)
-        self._shown = at
-        workflow.upsert_search_attributes(updates)
 
     async def _send(self, case: Case, step: plan.Send) -> None:
         clearance = await asking.check(case, step)
@@ -158,7 +145,7 @@ class Notice:
     async def _dispatch(self, case: Case, step: plan.Send) -> None:
         case.amend(step.channel, dispatched_at=workflow.now(), not_sent=False)
         case.dispatching = True
-        self._show(case, step)
+        self._display.show(case, step)
         sending = asking.send(case, step)
         # The same while the engine retries the send: then it is called off.
         await workflow.wait_condition(lambda: sending.done() or not case.still(step, workflow.now()))
@@ -240,14 +227,13 @@ class Notice:
 
     async def _close(self, case: Case, step: plan.Close) -> Result:
         result = case.close(step, workflow.now())
-        workflow.upsert_search_attributes(attributes.closed(step.outcome))
-        workflow.set_current_details(telling.details(case.phase, step, case.progress, case.policy))
+        self._display.closed(case, step)
         stands = await asking.close(case, step, result)
         await self._file(case)
         if stands.outcome is result.outcome:
             return result
         # An operator's reset came this far: what was written first holds.
-        workflow.upsert_search_attributes(attributes.closed(stands.outcome))
+        self._display.corrected(stands.outcome)
         changes = {"outcome": stands.outcome, "channel": None, "reason": "on record since an earlier run"}
         case.result = result.model_copy(update=changes)
         return case.result

@@ -7,7 +7,7 @@ import pytest
 from temporalio.exceptions import ApplicationError
 from typing_extensions import override
 
-from activities.dispatching import ARRIVES_IN, WIRE_BY
+from activities.crossing import ARRIVES_IN, WIRE_BY
 from activities.eligibility import LedgerEligibility
 from activities.fields import FieldError
 from activities.gate import Gate

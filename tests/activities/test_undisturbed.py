@@ -12,8 +12,8 @@ from temporalio.client import AsyncActivityCancelledError, Client
 from temporalio.service import RPCError, RPCStatusCode
 from typing_extensions import override
 
+from activities.crossing import WIRE_BY
 from activities.delivery import ProviderDelivery
-from activities.dispatching import WIRE_BY
 from activities.providers.base import Capabilities, Reported
 from activities.providers.errors import Ambiguous
 from activities.reading import Reader
