@@ -1,15 +1,17 @@
 """Every kind of notice that this deployment knows, read once and proved before anything is sent."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final, Self
 
 from activities.discreet import PublicError
 from activities.fields import FieldError
-from activities.render import Rendered, render
+from activities.render import MissingFieldError, Rendered, render
 from activities.tags import TemplateError
 from activities.templates import PARTS, Templates, compile_template
 from workflows.policy import contract, policy_file
@@ -19,6 +21,10 @@ from workflows.policy.terms import Policy
 from workflows.policy.words import Channel
 
 _LONGEST_SHOWN: Final = 80
+_NOWHERE: Final = "example.test"
+_BESIDE: Final = ("policy.toml", "sample.json")
+_OTHERS: Final = re.compile(r"\..*|.*~|README\.md")
+"""What systems and editors leave behind, and a note for people."""
 _ANY_DAY: Final = datetime(2026, 1, 1, tzinfo=UTC)
 """Whether a sample has an expiry does not depend on the day."""
 
@@ -103,10 +109,11 @@ def _read(folder: Path, problems: list[str]) -> Kind | None:
     policy = _policy(folder / "policy.toml", problems)
     templates = _templates(folder, policy.route if policy else _written(folder), problems)
     sample = _sample(folder / "sample.json", problems)
+    problems += _stray(folder, policy)
     if policy is None or templates is None or sample is None:
         return None
     kind = Kind(folder.name, policy, policy_file.digest(policy), templates, sample)
-    problems += [f"{folder / 'sample.json'}: {problem}" for problem in _unproved(kind)]
+    problems += _unproved(kind, folder)
     return kind
 
 
@@ -148,15 +155,46 @@ def _sample(path: Path, problems: list[str]) -> NoticeRequest | None:
     return None
 
 
-def _unproved(kind: Kind) -> Iterator[str]:
+def _unproved(kind: Kind, folder: Path) -> Iterator[str]:
     """Say what keeps the sample from being sent as it stands."""
-    if kind.sample.kind != kind.name:
-        yield f'kind: must be "{kind.name}", as the folder is named'
+    sample, path = kind.sample, folder / "sample.json"
+    if sample.kind != kind.name:
+        yield f'{path}: kind: must be "{kind.name}", as the folder is named'
+    domain = (sample.recipient.email or _NOWHERE).rpartition("@")[2]
+    if not f".{domain}".endswith(f".{_NOWHERE}"):
+        yield f"{path}: recipient.email: must end in @{_NOWHERE}, where the sandbox is and no person"
+    for channel in kind.policy.route:
+        yield from _unwritten(kind, channel, folder)
     try:
-        kind.prove(kind.sample.fields, kind.policy.route)
-        expiry(kind.sample, kind.policy, _ANY_DAY)
-    except (FieldError, LifetimeError) as error:
-        yield str(error)
+        expiry(sample, kind.policy, _ANY_DAY)
+    except LifetimeError as error:
+        yield f"{path}: {error}"
+
+
+def _unwritten(kind: Kind, channel: Channel, folder: Path) -> Iterator[str]:
+    """Say why the sample's fields make no message; a missing field may be misspelled in a template."""
+    try:
+        kind.prove(kind.sample.fields, [channel])
+    except MissingFieldError as error:
+        for use in error.uses:
+            line = kind.templates[use.part].lines[use.name]
+            yield f"{folder / use.part.file}:{line}: {use.path}: is not in sample.json"
+    except FieldError as error:
+        yield f"{folder / 'sample.json'}: {error}"
+
+
+def _stray(folder: Path, policy: Policy | None) -> Iterator[str]:
+    """Say which files nobody would read: templates of a channel that is not used, or mistyped names."""
+    owners = {part.file: channel for channel, parts in PARTS.items() for part in parts}
+    known = [*_BESIDE, *owners]
+    for path in sorted(each for each in folder.iterdir() if each.is_file()):
+        channel = owners.get(path.name)
+        if policy and channel and channel not in policy.route:
+            yield f"{path}: {channel} is not in the route of policy.toml: add it there, or remove this file"
+        elif path.name not in known and not _OTHERS.fullmatch(path.name):
+            close = get_close_matches(path.name, known, n=1)
+            meant = f"did you mean {close[0]}?" if close else f"known are {', '.join(known)}"
+            yield f"{path}: is no file of a kind; {meant}"
 
 
 class _UnreadableError(Exception):

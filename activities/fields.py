@@ -3,10 +3,10 @@
 import math
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from ipaddress import ip_address
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 from pydantic import JsonValue
 
@@ -33,6 +33,24 @@ _LINK = re.compile(r"(https?)://([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?(?
 
 class FieldError(ValueError):
     """A field that a template needs is missing or unfit; the message is one line and names it."""
+
+
+class Use(NamedTuple):
+    """A place of a template that a field is wanted for."""
+
+    part: Part
+    name: str
+    """As the template has it."""
+    path: str
+    """Where the fields should have it."""
+
+
+class MissingFieldError(FieldError):
+    """Fields that are not there; `uses` has one place for each, since the template may be what is wrong."""
+
+    def __init__(self, uses: Iterable[Use]) -> None:
+        self.uses = tuple(uses)
+        super().__init__("; ".join(f"{use.path}: missing" for use in self.uses))
 
 
 def written(path: str, value: JsonValue, part: Part) -> str:

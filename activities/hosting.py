@@ -6,13 +6,17 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest
 from temporalio.client import Client
+from temporalio.service import RPCError, RPCStatusCode
 from temporalio.worker import PollerBehaviorAutoscaling, Worker
 
 from activities.admission import LedgerAdmission
 from activities.catalogue import Catalogue
 from activities.chronicle import LedgerChronicle
+from activities.connect import PATIENCE, EngineUnreachableError
 from activities.delivery import ProviderDelivery
+from activities.discreet import PublicError
 from activities.dispatching import Dispatcher
 from activities.eligibility import LedgerEligibility
 from activities.gate import Gate
@@ -21,7 +25,7 @@ from activities.providers.errors import Misconfigured
 from activities.providers.registry import Providers
 from activities.providers.wire import new_client
 from activities.reading import Reader
-from activities.settings import Settings, SettingsError
+from activities.settings import PREFIX, Settings, SettingsError
 from activities.store.engine import open_engine
 from activities.store.ledger import Ledger
 from workflows.hosting import FAILURES, WORKFLOWS
@@ -35,6 +39,10 @@ HAND_OVER = timedelta(seconds=5)
 
 OPEN_AT_ONCE = 10_000
 """Notices with work in flight that stay in memory; a smaller cache is paid for with replays."""
+
+
+class EngineRefusedError(PublicError):
+    """The engine does not let this worker work; one line that names the namespace and the address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +59,64 @@ async def hosted(client: Client, parts: Parts) -> AsyncIterator[Worker]:
     """Run a worker for the block; leaving it finishes what is on the wire.
 
     Raises StoreError where the ledger cannot be reached or is not migrated, SettingsError where a provider
-    is named that nothing is known of.
+    is named that nothing is known of, EngineUnreachableError or EngineRefusedError where the engine will not
+    have it; a worker that loses its engine later waits for it.
     """
     async with AsyncExitStack() as stack:
         ledger = await stack.enter_async_context(open_ledger(parts.settings))
         providers = Providers(parts.settings, await stack.enter_async_context(new_client()))
-        _demand_known(providers, parts.catalogue)
-        yield await stack.enter_async_context(worker_of(client, parts, ledger, providers))
+        _demand_known(providers, parts)
+        await demand_namespace(client)
+        worker = worker_of(client, parts, ledger, providers)
+        yield await stack.enter_async_context(running(worker, client))
+
+
+async def demand_namespace(client: Client) -> None:
+    """Ask what a worker asks when it starts, where the answer can still be told in one line.
+
+    Raises EngineRefusedError or EngineUnreachableError.
+    """
+    asked = DescribeNamespaceRequest(namespace=client.namespace)
+    try:
+        await client.workflow_service.describe_namespace(asked, retry=True, timeout=PATIENCE)
+    except RPCError as error:
+        name, place = client.namespace, _place(client)
+        match error.status:
+            case RPCStatusCode.UNIMPLEMENTED:
+                return  # a server for tests, with any namespace
+            case RPCStatusCode.NOT_FOUND:
+                remedy = f"set TEMPORAL_NAMESPACE, or: temporal operator namespace create --namespace {name}"
+                raise EngineRefusedError(f"{place} has no namespace {name!r}: {remedy}") from None
+            case RPCStatusCode.PERMISSION_DENIED | RPCStatusCode.UNAUTHENTICATED:
+                remedy = "check TEMPORAL_NAMESPACE, and TEMPORAL_API_KEY or the certificate"
+                raise EngineRefusedError(f"{place} does not let us into {name!r}: {remedy}") from None
+            case status:
+                reason = f"namespace {name!r}: {status.name}"
+                raise EngineUnreachableError(f"{place} does not answer ({reason}): try again") from None
+
+
+@asynccontextmanager
+async def running(worker: Worker, client: Client) -> AsyncIterator[Worker]:
+    """Run a worker for the block; raises EngineRefusedError where the worker ends before the block does."""
+    of_the_block: BaseException | None = None
+    try:
+        async with worker:
+            try:
+                yield worker
+            except BaseException as error:
+                of_the_block = error
+                raise
+    except Exception as error:
+        if error is of_the_block:
+            raise
+        raise EngineRefusedError(
+            f"{_place(client)} ended this worker in namespace {client.namespace!r}:"
+            " check TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE and the worker's rights, and start it again"
+        ) from None
+
+
+def _place(client: Client) -> str:
+    return f"the Temporal engine at {client.service_client.config.target_host}"
 
 
 def worker_of(client: Client, parts: Parts, ledger: Ledger, providers: Providers) -> Worker:
@@ -105,11 +164,17 @@ def activities(parts: Parts, ledger: Ledger, providers: Providers) -> list[Calla
     ]
 
 
-def _demand_known(providers: Providers, catalogue: Catalogue) -> None:
-    """Find a mistyped provider now, and not in the middle of a notice."""
-    for kind in catalogue.kinds.values():
+def _demand_known(providers: Providers, parts: Parts) -> None:
+    """Find a mistyped provider now, and not in the middle of a notice; the line says who named it."""
+    problems: dict[str, None] = {}
+    for kind in parts.catalogue.kinds.values():
         for channel in kind.policy.route:
+            chosen = kind.policy.watch(channel).provider
             try:
-                providers.serving(channel, kind.policy.watch(channel).provider)
+                providers.serving(channel, chosen)
             except Misconfigured as error:
-                raise SettingsError(f"{kind.name}, {channel}: {error}") from None
+                file = parts.settings.notices / kind.name / "policy.toml"
+                named = f"{file}: {channel}.provider" if chosen else f"{PREFIX}{channel.upper()}"
+                problems[f"{named}: {error}"] = None
+    if problems:
+        raise SettingsError("\n".join(problems))

@@ -11,13 +11,13 @@ from typing import Final, NamedTuple
 
 from pydantic import JsonValue
 
-from activities.fields import FieldError, written
+from activities.fields import FieldError, MissingFieldError, Use, written
 from activities.gsm import Segments, segments
 from activities.templates import PARTS, Node, Part, Section, Template, Templates, Variable
 from workflows.policy.models import Fields
 from workflows.policy.words import Channel
 
-__all__ = ["MOST_SEGMENTS", "FieldError", "Rendered", "render"]
+__all__ = ["MOST_SEGMENTS", "FieldError", "MissingFieldError", "Rendered", "render"]
 
 MOST_SEGMENTS: Final = 10
 """Parts of one text; carriers refuse much longer ones, and bill each."""
@@ -56,10 +56,11 @@ def render(templates: Templates, channel: Channel, fields: Fields) -> Rendered:
 def _demand(templates: Sequence[Template], fields: Fields) -> None:
     """Name all missing fields at once, so that a caller mends them at once."""
     scopes = (_Scope("fields", fields),)
-    names = dict.fromkeys(name for template in templates for name in template.required)
-    missing = [f"fields.{name}: missing" for name in names if _find(name, scopes) is None]
-    if missing:
-        raise FieldError("; ".join(missing))
+    wanted = [(name, template.part) for template in templates for name in template.required]
+    missing = {name: Use(part, name, f"fields.{name}") for name, part in reversed(wanted)}
+    uses = [missing[name] for name in dict.fromkeys(name for name, _ in wanted) if not _find(name, scopes)]
+    if uses:
+        raise MissingFieldError(uses)
 
 
 def _text_message(text: str) -> Rendered:
@@ -91,7 +92,7 @@ def _expand(body: Sequence[Node], scopes: tuple[_Scope, ...], part: Part) -> Ite
 def _value(name: str, scopes: tuple[_Scope, ...], part: Part) -> str:
     found = _find(name, scopes)
     if found is None:
-        raise FieldError(f"{_innermost(scopes)}.{name}: missing")
+        raise MissingFieldError([Use(part, name, f"{_innermost(scopes)}.{name}")])
     text = written(found.path, found.value, part)
     return escape(text, quote=True) if part is Part.HTML else text
 

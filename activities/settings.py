@@ -17,13 +17,10 @@ from activities.keyring import Keyring
 
 PREFIX = "STANDBY_"
 
-_DRIVERS = {
-    "sqlite": "sqlite+aiosqlite",
-    "sqlite+aiosqlite": "sqlite+aiosqlite",
-    "postgres": "postgresql+psycopg",
-    "postgresql": "postgresql+psycopg",
-    "postgresql+psycopg": "postgresql+psycopg",
-}
+DATABASE_URL = "must read sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME"
+"""What is said of a ledger's URL that is of no use, wherever that is found."""
+
+_DATABASE = re.compile(r"(sqlite(\+aiosqlite)?|postgres|postgresql(\+psycopg)?)://.*", re.DOTALL)
 _FLAGS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 
 _ORIGIN = re.compile(r"https?://[^\s/?#@]+/?")
@@ -72,13 +69,10 @@ def _flag(value: object) -> object:
 
 
 def _database(value: object) -> object:
-    """Give a URL the driver that is installed, whichever of its usual names was used."""
-    if not isinstance(value, str):
-        return value
-    scheme, mark, rest = value.partition("://")
-    if not mark or scheme not in _DRIVERS:
-        raise ValueError("must begin with sqlite+aiosqlite:// or postgresql+psycopg://")
-    return f"{_DRIVERS[scheme]}://{rest}"
+    """Refuse what is no database of ours; the store reads the rest of the URL, and knows the driver."""
+    if isinstance(value, str) and not _DATABASE.fullmatch(value):
+        raise ValueError(DATABASE_URL)
+    return value
 
 
 def _origin(value: str) -> str:
@@ -95,9 +89,7 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
-    database_url: Annotated[SecretStr, BeforeValidator(_database)] = SecretStr(
-        "sqlite+aiosqlite:///standby.db"
-    )
+    database_url: Annotated[SecretStr, BeforeValidator(_database)] = SecretStr("sqlite:///standby.db")
     """The ledger; secret because it may hold a password."""
     key_file: Path | None = None
     plaintext: Flag = False

@@ -61,6 +61,8 @@ class Template:
 
     part: Part
     body: tuple[Node, ...] = field(repr=False)
+    lines: Mapping[str, int] = field(repr=False)
+    """The line on which each field is first used."""
 
     @property
     def required(self) -> tuple[str, ...]:
@@ -82,7 +84,8 @@ def compile_template(text: str, part: Part, source: str) -> Template:
     tokens: list[tuple[str, str]] = list(tokenize(text))
     if part is Part.SUBJECT:
         _one_line(tokens, source)
-    return Template(part, tuple(_tree(iter(tokens))))
+    lines = {tag.name: tag.line for tag in reversed(tags) if not tag.sigil}
+    return Template(part, tuple(_tree(iter(tokens))), MappingProxyType(lines))
 
 
 def _one_line(tokens: Iterable[tuple[str, str]], source: str) -> None:

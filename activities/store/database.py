@@ -16,6 +16,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, TimeoutError  # noqa: A004
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from activities.settings import DATABASE_URL
 from activities.store.errors import StoreError, explained
 
 _DRIVERS = {
@@ -62,14 +63,18 @@ def new_engine(url: str) -> AsyncEngine:
 
 def parsed(url: str) -> URL:
     """Return a URL with the driver that is installed; raises StoreError, which never repeats the URL."""
-    shape = "must read sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME"
     try:
         given = make_url(url)
         driver = _DRIVERS[given.drivername.partition("+")[0]]
     except (ArgumentError, ValueError, KeyError):
-        raise StoreError(f"STANDBY_DATABASE_URL: {shape}") from None
+        raise StoreError(f"STANDBY_DATABASE_URL: {DATABASE_URL}") from None
     if driver.startswith("sqlite") and given.database in {None, "", ":memory:"}:
-        raise StoreError(f"STANDBY_DATABASE_URL: names no file; it {shape}")
+        raise StoreError(f"STANDBY_DATABASE_URL: names no file; it {DATABASE_URL}")
+    if driver.startswith("postgresql") and url.count("@") > 1:
+        # The host would begin within the password, and be told in every message.
+        raise StoreError(
+            f"STANDBY_DATABASE_URL: has more than one @; it {DATABASE_URL}, with %40 for an @ in the password"
+        )
     return given.set(drivername=driver)
 
 

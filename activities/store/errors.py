@@ -103,10 +103,11 @@ def explained(error: SQLAlchemyError, url: URL) -> StoreError:
 
 
 def place(url: URL) -> str:
-    """Name a database without user, password or options."""
+    """Name a database without user, password or options; what is before an @ may be a password."""
     if url.get_backend_name() == "sqlite":
         return f"SQLite file {(url.database or '').partition('?')[0]}"
-    return f"PostgreSQL {url.host or 'localhost'}:{url.port or 5432}/{url.database or ''}"
+    host, name = ((each or "").rpartition("@")[2] for each in (url.host, url.database))
+    return f"PostgreSQL {host or 'localhost'}:{url.port or 5432}/{name}"
 
 
 def _kind(error: SQLAlchemyError) -> type[StoreError]:

@@ -8,6 +8,7 @@ import pytest
 from activities.catalogue import Catalogue, CatalogueError, Kind, UnknownKind
 from activities.gsm import Encoding, Segments
 from activities.render import FieldError
+from activities.templates import Part
 from workflows.policy.models import Fields
 from workflows.policy.words import Channel, OnUnresolved, SettlesOn
 
@@ -168,7 +169,14 @@ def test_templates_are_read_even_where_the_policy_cannot_be(notices: Path) -> No
     ("change", "problem"),
     [
         ({"kind": "reset"}, 'kind: must be "password_reset", as the folder is named'),
-        ({"fields": {}}, "fields.valid_minutes: missing; fields.name: missing; fields.reset_url: missing"),
+        (
+            {"recipient": {"id": "user-1", "email": "anna@shop.example"}},
+            "recipient.email: must end in @example.test, where the sandbox is and no person",
+        ),
+        (
+            {"recipient": {"id": "user-1", "email": "anna@not-example.test"}},
+            "recipient.email: must end in @example.test, where the sandbox is and no person",
+        ),
     ],
 )
 def test_a_sample_that_could_not_be_sent_is_a_mistake(
@@ -177,6 +185,60 @@ def test_a_sample_that_could_not_be_sent_is_a_mistake(
     path = notices / "password_reset" / "sample.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | change))
     assert problems(notices) == [f"password_reset/sample.json: {problem}"]
+
+
+def test_a_field_that_the_sample_lacks_is_told_where_a_template_first_uses_it(notices: Path) -> None:
+    path = notices / "password_reset" / "sample.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"fields": {"name": "Anna"}}))
+    (notices / "password_reset" / "sms.mustache").write_text("Hello\n{{nme}} {{#name}}{{reset_url}}{{/name}}")
+    found = problems(notices)
+    assert [each.partition(": ")[2] for each in found] == [
+        "fields.valid_minutes: is not in sample.json",
+        "fields.reset_url: is not in sample.json",
+        "fields.nme: is not in sample.json",
+    ]
+    assert found[2].startswith("password_reset/sms.mustache:2: ")
+    file, line, _ = found[1].split(":", 2)
+    assert file == "password_reset/email.html.mustache"
+    assert "{{reset_url}}" in (notices / file).read_text().splitlines()[int(line) - 1]
+
+
+def test_a_field_that_an_item_of_the_sample_lacks_is_told_with_its_place(notices: Path) -> None:
+    path = notices / "weekly_digest" / "sample.json"
+    given = json.loads(path.read_text())
+    path.write_text(json.dumps(given | {"fields": given["fields"] | {"rows": [{"a": 1}, {"a": 2, "b": 2}]}}))
+    template = notices / "weekly_digest" / "email.txt.mustache"
+    template.write_text(f"{template.read_text().rstrip()}\n{{{{#rows}}}}{{{{a}}}} {{{{b}}}}{{{{/rows}}}}")
+    line = len(template.read_text().splitlines())
+    assert problems(notices) == [
+        f"weekly_digest/email.txt.mustache:{line}: fields.rows.0.b: is not in sample.json"
+    ]
+
+
+FILES = ["policy.toml", "sample.json", *(part.file for part in Part)]
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("email.txt.mustach", "is no file of a kind; did you mean email.txt.mustache?"),
+        ("Policy.toml", "is no file of a kind; did you mean policy.toml?"),
+        ("zzz", f"is no file of a kind; known are {', '.join(FILES)}"),
+        (
+            "sms.mustache",
+            "sms is not in the route of policy.toml: add it there, or remove this file",
+        ),
+    ],
+)
+def test_a_file_that_nobody_would_read_is_a_mistake(notices: Path, name: str, problem: str) -> None:
+    (notices / "weekly_digest" / name).write_text("x")
+    assert problems(notices) == [f"weekly_digest/{name}: {problem}"]
+
+
+@pytest.mark.parametrize("name", [".DS_Store", "policy.toml~", "README.md"])
+def test_what_systems_editors_and_people_leave_beside_a_kind_is_left_alone(notices: Path, name: str) -> None:
+    (notices / "weekly_digest" / name).write_text("x")
+    assert set(Catalogue.load(notices).kinds) == {"password_reset", "weekly_digest"}
 
 
 def test_a_sample_that_is_no_notice_is_a_mistake(notices: Path) -> None:

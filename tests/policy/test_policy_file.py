@@ -6,7 +6,7 @@ import pytest
 
 from tests.policy.given import PAYOUT, RESET
 from workflows.policy.policy_file import PolicyError, digest, read, scaled
-from workflows.policy.terms import Policy
+from workflows.policy.terms import Policy, Watch
 
 SOURCE = "notices/x/policy.toml"
 
@@ -18,7 +18,11 @@ expires_after = "10m"
 
 [email]
 polls = ["15s", "45s", "105s"]
+
+[sms]
+polls = []
 """
+TERMS = RESET.model_copy(update={"sms": Watch(polls=())})
 
 DURATION = 'a duration like "90s", "3m", "1h30m" or "2d", up to 366d'
 WATCH = "polls, backoff, provider"
@@ -38,7 +42,7 @@ def mistakes(text: str) -> tuple[str, ...]:
 
 
 def test_a_good_file_gives_its_terms() -> None:
-    assert read(GOOD, SOURCE) == RESET
+    assert read(GOOD, SOURCE) == TERMS
 
 
 @pytest.mark.parametrize(
@@ -56,17 +60,26 @@ def test_a_good_file_gives_its_terms() -> None:
         ('"10m"', '"2m"', f"{TOO_LITTLE}; allowed: {DURATION}"),
         ('"45s"', '"45"', f"email.polls.1: not a duration; allowed: {DURATION}"),
         ('"45s"', '"5s"', f"email.polls: must ascend, each once; allowed: a list of: {DURATION}"),
-        ("polls =", "pols =", f"email.pols: unknown key, did you mean polls?; allowed: {WATCH}"),
+        ('polls = ["', 'pols = ["', f"email.pols: unknown key, did you mean polls?; allowed: {WATCH}"),
         ("settles_on =", 'quiet = "x"\nsettles_on =', f"quiet: unknown key; allowed: {KEYS}"),
         ("[email]", "[email]\nbackoff = {first = '1s', cap = '9s'}",
          f"email: give polls or backoff, not both; allowed: the keys {WATCH}"),
-        ("polls =", "backoff = {first = '1s', cap = '9s', limit = 0}\n#",
+        ("[sms]", "[email.backoff]\nfist = '1s'\n\n[sms]",
+         f"email: give polls or backoff, not both; allowed: the keys {WATCH}"),
+        ('polls = ["', "backoff = {first = '1s', cap = '9s', limit = 0}\n#",
          "email.backoff.limit: out of range; allowed: a number from 1 to 50"),
-        ("polls =", "backoff = {first = '1s', cap = '9s', jitter = nan}\n#",
+        ('polls = ["', "backoff = {first = '1s', cap = '9s', jitter = nan}\n#",
          "email.backoff.jitter: out of range; allowed: a number from 0.0 to 0.5"),
-        ("polls =", "backoff = {first = '1s'}\n#", f"email.backoff.cap: required; allowed: {DURATION}"),
+        ('polls = ["', "backoff = {first = '1s'}\n#", f"email.backoff.cap: required; allowed: {DURATION}"),
         ("settles_on =", 'essential = "yes"\nsettles_on =', "essential: wrong type; allowed: true or false"),
         ("[email]", "[email]\nprovider = 3", "email.provider: wrong type; allowed: text"),
+        ('"105s"', '"10m"', "email.polls.2: must be earlier than expires_after"),
+        ('"105s"', '"20m", "30m"', "email.polls.2: must be earlier than expires_after"),
+        ('polls = ["', "backoff = {first = '10m', cap = '1h'}\n#",
+         "email.backoff.first: must be earlier than expires_after"),
+        ("[sms]\npolls = []", "",
+         "sms: give polls or backoff; polls = [] never asks what became of a message"),
+        (', "sms"]', "]", "sms: is not in route; add it there, or remove the table"),
         ("settles_on =", '"a\\nb" = 1\nsettles_on =', f"?: unknown key; allowed: {KEYS}"),
     ],
 )  # fmt: skip
@@ -87,7 +100,7 @@ def test_several_mistakes_are_told_at_once() -> None:
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        pytest.param(GOOD + "sms =", "line 8: not TOML: Invalid value", id="unfinished"),
+        pytest.param(GOOD + "sms =", "line 11: not TOML: Invalid value", id="unfinished"),
         pytest.param(
             "a = 1\na = 2\n", "line 2, column 6: not TOML: Cannot overwrite a value", id="a key twice"
         ),
@@ -113,12 +126,17 @@ def test_the_digest_changes_with_any_term() -> None:
 
 
 def test_the_digest_is_the_same_wherever_the_terms_come_from() -> None:
-    assert digest(read(GOOD, SOURCE)) == digest(Policy.model_validate_json(RESET.model_dump_json()))
+    assert digest(read(GOOD, SOURCE)) == digest(Policy.model_validate_json(TERMS.model_dump_json()))
     assert len(digest(RESET)) == 16
 
 
+def test_an_open_notice_keeps_terms_that_no_file_may_give_any_more() -> None:
+    late = RESET.model_copy(update={"email": Watch(polls=(timedelta(minutes=11),)), "sms": Watch()})
+    assert Policy.model_validate_json(late.model_dump_json()) == late
+
+
 def test_scaling_multiplies_every_duration_and_nothing_else() -> None:
-    policy = read(GOOD + "[sms]\nbackoff = {first = '10s', cap = '60s', factor = 3}\n", SOURCE)
+    policy = read(GOOD.replace("polls = []", "backoff = {first = '10s', cap = '60s', factor = 3}"), SOURCE)
     quick = scaled(policy, 0.1)
     assert quick.expires_after == timedelta(minutes=1)
     assert quick.cutoff_before_expiry == timedelta(seconds=3)

@@ -4,12 +4,14 @@ import hashlib
 import json
 import re
 import tomllib
+from collections.abc import Iterator
 from datetime import timedelta
 
 from pydantic import ValidationError
 
 from workflows.policy import problems
-from workflows.policy.terms import Policy
+from workflows.policy.terms import Policy, Watch
+from workflows.policy.words import Channel
 
 _PLACE = re.compile(
     r"(?P<what>.*) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)", re.DOTALL
@@ -26,11 +28,15 @@ def read(text: str, source: str) -> Policy:
     Raises PolicyError.
     """
     try:
-        return Policy.model_validate(_table(text), extra="forbid")
+        policy = Policy.model_validate(_table(text), extra="forbid")
     except ValidationError as error:
         told = problems.lines(error, Policy.model_json_schema())
     except _MalformedError as error:
         told = (str(error),)
+    else:
+        told = tuple(_idle(policy))
+        if not told:
+            return policy
     raise PolicyError(f"{source}: {each}" for each in told)
 
 
@@ -43,6 +49,31 @@ def digest(policy: Policy) -> str:
 def scaled(policy: Policy, factor: float) -> Policy:
     """Return the same terms with every duration multiplied, so that a demonstration takes seconds."""
     return Policy.model_validate(_scale(policy.model_dump(), factor))
+
+
+def _idle(policy: Policy) -> Iterator[str]:
+    """Say what a file must not leave open or give in vain.
+
+    No rule of the model, which also reads the terms of notices that are open: those stay as they are.
+    """
+    for channel in Channel:
+        if channel in policy.route:
+            yield from _unwatched(channel, policy.watch(channel), policy.expires_after)
+        elif str(channel) in policy.model_fields_set:
+            yield f"{channel}: is not in route; add it there, or remove the table"
+
+
+def _unwatched(channel: Channel, watch: Watch, life: timedelta | None) -> Iterator[str]:
+    """Say which reads of a channel would never come, or that nothing is said of any."""
+    if watch.polls is None and watch.backoff is None:
+        yield f"{channel}: give polls or backoff; polls = [] never asks what became of a message"
+    if life is None:
+        return
+    late = next((number for number, at in enumerate(watch.polls or ()) if at >= life), None)
+    if late is not None:
+        yield f"{channel}.polls.{late}: must be earlier than expires_after"
+    if watch.backoff is not None and watch.backoff.first >= life:
+        yield f"{channel}.backoff.first: must be earlier than expires_after"
 
 
 class _MalformedError(Exception):

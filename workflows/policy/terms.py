@@ -2,7 +2,7 @@
 
 import re
 from datetime import timedelta
-from typing import Annotated, Self
+from typing import Annotated
 
 from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
@@ -65,7 +65,7 @@ class Backoff(Terms):
 class Watch(Terms):
     """How one channel is watched after submission."""
 
-    polls: tuple[Duration, ...] | None = None
+    polls: Annotated[tuple[Duration, ...], Field(max_length=50)] | None = None
     """Offsets from the submission, ascending."""
     backoff: Backoff | None = None
     provider: str | None = None
@@ -79,12 +79,13 @@ class Watch(Terms):
             raise ValueError("must ascend, each once")
         return polls
 
-    @model_validator(mode="after")
-    def _one_schedule(self) -> Self:
-        """Refuse two schedules."""
-        if self.polls is not None and self.backoff is not None:
+    @model_validator(mode="before")
+    @classmethod
+    def _one_schedule(cls, given: object) -> object:
+        """Refuse two schedules, before what is wrong within one of them."""
+        if isinstance(given, dict) and given.get("polls") is not None and given.get("backoff") is not None:
             raise ValueError("give polls or backoff, not both")
-        return self
+        return given
 
 
 class Policy(Terms):
