@@ -25,7 +25,7 @@ demo: $(READY) ## Send notices of many fates on a real Temporal server, and chec
 	@$(BIN)/standby demo $(ARGS)
 
 test: $(READY) ## Run the tests (ARGS=… for pytest, JOBS=0 for one process)
-	@$(BIN)/python -m pytest --numprocesses $(JOBS) $(ARGS)
+	@$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile $(ARGS)
 
 check: lint types layers test ## All that must pass before a change lands
 

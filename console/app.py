@@ -12,6 +12,7 @@ from rich.console import Console
 
 from console import keys
 from console.demo import demonstrate
+from console.deployment import PASSED_OVER
 from console.dev import develop
 from console.engine import EngineAt
 from console.exits import TRACEBACK, Exit, Stop, ending
@@ -122,8 +123,9 @@ def run(arguments: Sequence[str]) -> int:
         return left.code if isinstance(left.code, int) else Exit.FAILED
     except Exception as error:  # noqa: BLE001 - the one place where every error ends
         code, lines = ending(error)
-        for line in lines:
-            typer.echo(line, err=True)
+        for line in (*lines, PASSED_OVER.get()):
+            if line:
+                typer.echo(line, err=True)
         return code
     return Exit.OK
 

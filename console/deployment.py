@@ -1,16 +1,20 @@
 """The deployment that a command works on, and how it is reached."""
 
 from collections.abc import Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Self
+from typing import Final, Self
 
 from temporalio.client import Client
 
 from activities.connect import PATIENCE, connect
 from activities.logs import configure
 from activities.settings import LogFormat, LogLevel, Settings, keyring
-from console.surroundings import environment
+from console.surroundings import environment, passed_over
+
+PASSED_OVER: Final[ContextVar[str | None]] = ContextVar("PASSED_OVER", default=None)
+"""Why the command at work is not on this folder's development deployment, if it could have been meant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +26,8 @@ class Deployment:
 
     @classmethod
     def here(cls) -> Self:
-        """Read the environment; raises SettingsError."""
+        """Read the environment; raises SettingsError. Called by a command before its event loop starts."""
+        PASSED_OVER.set(passed_over())
         # What the SDK and the drivers have to say is no part of a command's answer.
         configure(LogFormat.TEXT, LogLevel.ERROR)
         environ = environment()

@@ -8,26 +8,31 @@ from rich.console import Console
 
 from activities.logs import configure
 from activities.settings import LogFormat, LogLevel
-from console.engine import EngineAt
+from console.engine import EngineAt, database
+from console.holding import end_orphans, held
 from console.stack import Stack, Wanted, running
-from console.surroundings import HOME, leave
+from console.surroundings import HOME, left
 
 
 async def develop(engine: EngineAt, sandbox_port: int, out: Console) -> None:
     """Run until SIGINT or SIGTERM; the state stays in `.standby/`.
 
-    Raises PublicError with what to do where a part does not start, OSError where a port is taken.
+    Raises PublicError with what to do where a part does not start or another process holds `.standby/`,
+    OSError where a port is taken.
     """
     configure(LogFormat.TEXT, LogLevel.WARNING)
     stopping = asyncio.Event()
     for each in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(each, stopping.set)
     wanted = Wanted(HOME, engine, sandbox_port, environ=os.environ)
-    async with running(wanted) as stack:
-        leave(HOME, stack.variables)
-        _announce(stack, out)
-        await stopping.wait()
-        out.print("stopping: sends that are on the wire are finished first")
+    with held(HOME):
+        for pid in await end_orphans(database(HOME)):
+            out.print(f"ended the Temporal server (pid {pid}) that a killed `standby dev` left behind")
+        async with running(wanted) as stack:
+            with left(HOME, stack.variables):
+                _announce(stack, out)
+                await stopping.wait()
+            out.print("stopping: sends that are on the wire are finished first")
 
 
 def _announce(stack: Stack, out: Console) -> None:

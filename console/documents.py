@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from console.checking import Check
 from console.exits import Exit, Stop
 from workflows.policy import contract
 from workflows.policy.models import NoticeRequest
@@ -24,17 +25,20 @@ class Line(NamedTuple):
     text: bytes
 
 
-def read(source: str) -> tuple[NoticeRequest, ...]:
-    """Return every notice of a file, or of stdin for `-`; raises Stop if a single one of them is wrong."""
+def read(source: str, check: Check = lambda _request: ()) -> tuple[NoticeRequest, ...]:
+    """Return every notice of a file, or of stdin for `-`; raises Stop if a single one of them is wrong.
+
+    `check` says what is wrong with a notice beyond its form.
+    """
     name = "stdin" if source == STDIN else source
     content = _content(source).removeprefix(codecs.BOM_UTF8)
     lines = [Line(number, text) for number, text in enumerate(content.splitlines(), 1) if text.strip()]
     if not lines:
         raise Stop(Exit.BAD_INPUT, f"{name}: is empty; give one JSON document, or one a line (NDJSON)")
     if Path(source).suffix.lower() in _ONE_A_LINE or _looks_like_many(lines):
-        return _many(lines, name)
+        return _many(lines, name, check)
     try:
-        return (contract.parse(content),)
+        return (_checked(content, check),)
     except contract.ContractError as error:
         raise _refused(error.problems, name) from None
 
@@ -51,13 +55,20 @@ def _looks_like_many(lines: Sequence[Line]) -> bool:
     return sum(each.text.startswith(b"{") for each in lines) > 1
 
 
-def _many(lines: Sequence[Line], name: str) -> tuple[NoticeRequest, ...]:
+def _checked(text: bytes, check: Check) -> NoticeRequest:
+    request = contract.parse(text)
+    if problems := check(request):
+        raise contract.ContractError(problems)
+    return request
+
+
+def _many(lines: Sequence[Line], name: str, check: Check) -> tuple[NoticeRequest, ...]:
     first: dict[str, tuple[int, NoticeRequest]] = {}
     requests: list[NoticeRequest] = []
     problems: list[str] = []
     for line in lines:
         try:
-            request = contract.parse(line.text)
+            request = _checked(line.text, check)
         except contract.ContractError as error:
             problems += _placed(line.number, error.problems)
             continue

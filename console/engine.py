@@ -50,11 +50,16 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def database(home: Path) -> Path:
+    """Return the whole path of a server's state: by it a server that was left behind is recognised."""
+    return (home / "engine.db").resolve()
+
+
 @asynccontextmanager
 async def development_engine(home: Path, at: EngineAt) -> AsyncIterator[EngineAt]:
     """Run the server for the block, with its state in `home`; raises EngineError where it does not start."""
-    for port in (at.port, at.ui_port):
-        _demand_free(port)
+    _demand_free(at.port, "--port")
+    _demand_free(at.ui_port, "--ui-port")
     with (home / "engine.log").open("ab") as log:
         # A session of its own: Ctrl-C reaches us first, so that the worker can finish its sends.
         process = await asyncio.create_subprocess_exec(
@@ -79,7 +84,7 @@ def _command(home: Path, at: EngineAt) -> list[str]:
         _binary(),
         *("server", "start-dev", "--ip", "127.0.0.1", "--log-level", "warn"),
         *("--port", str(at.port), "--ui-port", str(at.ui_port), "--ui-disable-news-fetch"),
-        *("--db-filename", str(home / "engine.db")),
+        *("--db-filename", str(database(home))),
         # Without these the file's journal makes the server three times slower.
         *("--sqlite-pragma", "journal_mode=wal", "--sqlite-pragma", "synchronous=1"),
         # Without this, timers below a second last a second.
@@ -100,14 +105,15 @@ def _binary() -> str:
     return found
 
 
-def _demand_free(port: int) -> None:
+def _demand_free(port: int, option: str) -> None:
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", port))
         except OSError:
             raise EngineError(
-                f"port {port} is taken: is another `standby dev` running? Choose other ports by option"
+                f"port {port} is taken: end what listens there, such as another folder's `standby dev`,"
+                f" or choose another port: standby dev {option} N"
             ) from None
 
 

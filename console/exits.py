@@ -88,8 +88,11 @@ def is_unknown(error: RPCError) -> bool:
 
 def _of_engine(error: RPCError) -> Ending:
     code = Exit.BAD_INPUT if error.status is RPCStatusCode.INVALID_ARGUMENT else Exit.UNREACHABLE
-    said = redact(error.message.strip().partition("\n")[0])
-    return Ending(code, (f"engine: {said or 'no answer'} ({error.status.name})",))
+    first, _, _ = error.message.strip().partition("\n")
+    said = f"{redact(first) or 'no answer'} ({error.status.name})"
+    # Commands connect before they ask: an engine that is unavailable then was there a moment ago.
+    went_away = error.status is RPCStatusCode.UNAVAILABLE
+    return Ending(code, (f"the engine went away: {said}" if went_away else f"engine: {said}",))
 
 
 def _unforeseen(error: BaseException) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from console.story import Decided, Story
 from workflows.policy import telling
 from workflows.policy.keys import attempted
 from workflows.policy.plan import Rule
-from workflows.policy.words import Phase, Verdict
+from workflows.policy.words import AttemptState, Phase, Verdict
 
 _UNITS: Final = (
     (timedelta(days=2), timedelta(days=1), "days"),
@@ -79,7 +79,8 @@ def away(distance: timedelta) -> str:
 def _headline(story: Story) -> Text:
     on = f" on {story.channel}" if story.channel else ""
     if story.outcome is None:
-        return Text(f"{story.phase}{on}")
+        over = (f", and {story.ended}", "yellow") if story.ended else ""
+        return Text.assemble(f"{story.phase}{on}", over)
     style = "green" if story.outcome.reached else "yellow"
     why = story.reason or _because(story.rule)
     return Text.assemble((f"closed: {story.outcome}{on}", style), f" ({why})")
@@ -91,9 +92,14 @@ def _times(story: Story, clock: Clock) -> Table:
         rows.add_row("closed", clock.both(story.closed_at))
     if story.expires_at:
         rows.add_row("expires", clock.both(story.expires_at))
-    if story.phase is not Phase.CLOSED:
-        when = clock.both(story.next_at) if story.next_at else "not known"
-        rows.add_row("next", f"{when}: {story.next_step}" if story.next_step else when)
+    if story.phase is Phase.CLOSED:
+        return rows
+    when = clock.both(story.next_at) if story.next_at else "nothing" if story.ended else "not known"
+    match story.phase:
+        case Phase.CLAIMED if story.next_step and not story.ended:
+            rows.add_row("now", story.next_step)
+        case _:
+            rows.add_row("next", f"{when}: {story.next_step}" if story.next_step else when)
     return rows
 
 
@@ -103,13 +109,23 @@ def _section(title: str, rows: Table) -> Iterator[RenderableType]:
 
 
 def _attempts(attempts: Sequence[AttemptRow], clock: Clock) -> Table:
-    rows = _grid("channel", "state", "word", "sent", "provider")
+    rows = _grid("channel", "state", "word", "tried", "sent", "provider")
     for each in attempts:
         word = f"{each.status or '-'}{', final' if each.is_final else ''}"
-        again = f" ({each.dispatches} times)" if each.dispatches > 1 else ""
-        sent = f"{clock.at(each.first_dispatched_at)}{again}"
-        rows.add_row(each.channel, each.state, word, sent, each.provider or "-")
+        sent = clock.at(each.last_dispatched_at) if _may_have_left(each) else "-"
+        rows.add_row(each.channel, each.state, word, str(each.dispatches), sent, each.provider or "-")
     return rows
+
+
+def _may_have_left(attempt: AttemptRow) -> bool:
+    """Whether a dispatch was not given back: one that failed without a word from a provider never left."""
+    match attempt.state:
+        case AttemptState.PLANNED:
+            return False
+        case AttemptState.FAILED:
+            return attempt.status is not None
+        case _:
+            return True
 
 
 def _remarks(attempts: Sequence[AttemptRow]) -> Iterator[Text]:

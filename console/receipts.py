@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 import typer
 
+from activities.admission import DUPLICATE
 from console.runs import Run
 from workflows.policy import telling
 from workflows.policy.models import Result
 from workflows.policy.plan import Rule
+from workflows.policy.words import Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,4 +104,11 @@ def _ended(end: Run) -> str:
 def _closed(result: Result) -> str:
     by = f" on {result.channel}" if result.channel else ""
     why = telling.because(Rule(result.rule)) if result.rule in set(Rule) else result.rule
-    return f"{result.outcome}{by}: {result.reason or why}"
+    return f"{result.outcome}{by}: {result.reason or why}{_advice(result)}"
+
+
+def _advice(result: Result) -> str:
+    """Say how to go on after a refusal; that of a duplicate says it itself."""
+    if result.outcome is not Outcome.REFUSED or result.reason == DUPLICATE:
+        return ""
+    return "; a notice key is used once: correct it and give it another event_id"

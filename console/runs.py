@@ -1,9 +1,13 @@
 """One notice as the engine knows it: asked with little patience, since a person waits."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
+from temporalio.api.enums.v1 import EventType
+from temporalio.api.failure.v1 import Failure
+from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import (
     Client,
     WorkflowExecutionStatus,
@@ -23,6 +27,8 @@ from workflows.policy.models import Result
 
 PATIENCE: Final = timedelta(seconds=3)
 """A worker that is there answers a query in milliseconds."""
+
+_DESERTED: Final = "it runs, but no worker answers: what is next is not known (is a worker running?)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +65,41 @@ async def look(client: Client, key: str) -> Run | None:
     try:
         return Run(evidence=await handle.query(Notice.evidence, rpc_timeout=PATIENCE))
     except (RPCError, WorkflowQueryFailedError, WorkflowQueryRejectedError):
-        return Run(note="it runs, but no worker answers: what is next is not known (is a worker running?)")
+        return Run(note=await _silence(client, handle))
+
+
+async def _silence(client: Client, handle: Handle) -> str:
+    """Say why nothing could be asked of a notice that runs."""
+    try:
+        history = await handle.fetch_history(rpc_timeout=PATIENCE)
+    except RPCError:
+        return _DESERTED
+    failure = _stuck_on(history.events)
+    if failure is None:
+        return _DESERTED
+    return f"it runs, and a worker answers but cannot go on: {await _told(client, failure)}"
+
+
+def _stuck_on(events: Sequence[HistoryEvent]) -> Failure | None:
+    """Return what keeps the workflow's task from being done, if nothing was done since it failed."""
+    for event in reversed(events):
+        match event.event_type:
+            case EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED:
+                return event.workflow_task_failed_event_attributes.failure
+            case EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED:
+                return None
+            case _:
+                continue
+    return None
+
+
+async def _told(client: Client, failure: Failure) -> str:
+    """Return the innermost reason that may be told; without its details, which may be sealed."""
+    while failure.HasField("cause"):
+        failure = failure.cause
+    bare = Failure(message=failure.message, application_failure_info=failure.application_failure_info)
+    bare.application_failure_info.ClearField("details")
+    return tell(await client.data_converter.decode_failure(bare))
 
 
 async def concluded(handle: Handle) -> Run:

@@ -4,6 +4,7 @@ import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Annotated, Final, NamedTuple, TypeVar
 
 import typer
@@ -12,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from temporalio.client import Client
 
 from console import documents, receipts
+from console.checking import check_of
 from console.deployment import Deployment
 from console.exits import Exit, Stop, ending
 from console.receipts import Receipt, Tally
@@ -52,15 +54,17 @@ def send(
 ) -> None:
     """Start notices; running it again is safe, since each is told once.
 
-    Everything is checked before anything is started. Exit codes: 0 started or already there, 2 bad input,
-    3 engine unreachable, 4 closed without reaching anyone (with --wait).
+    Everything is checked before anything is started: also by the kinds, where their folder is at hand. Exit
+    codes: 0 started or already there, 2 bad input, 3 engine unreachable, 4 closed without reaching anyone
+    (with --wait).
 
     Example: standby send notices/password_reset/sample.json --wait --json
     """
-    requests = documents.read(file)
+    deployment = Deployment.here()
+    requests = documents.read(file, check_of(deployment.settings.notices, datetime.now(UTC)))
     tally = Tally()
     try:
-        code = asyncio.run(_send(requests, Manner(wait, as_json), tally))
+        code = asyncio.run(_send(deployment, requests, Manner(wait, as_json), tally))
     except KeyboardInterrupt:
         raise Stop(Exit.INTERRUPTED, f"interrupted: {tally.so_far(len(requests))}") from None
     except Exception as error:
@@ -71,8 +75,9 @@ def send(
     raise typer.Exit(code)
 
 
-async def _send(requests: Sequence[NoticeRequest], manner: Manner, tally: Tally) -> Exit:
-    deployment = Deployment.here()
+async def _send(
+    deployment: Deployment, requests: Sequence[NoticeRequest], manner: Manner, tally: Tally
+) -> Exit:
     client = await deployment.engine()
     begun = await _start(client, deployment.settings.task_queue, requests, manner, tally)
     if manner.wait:

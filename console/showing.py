@@ -31,7 +31,7 @@ def show(
 
     Example: standby show password_reset:sample-reset-1:user-1001
     """
-    story = asyncio.run(_story(_checked(key)))
+    story = asyncio.run(_story(Deployment.here(), _checked(key)))
     for note in story.notes:
         typer.echo(f"note: {note}", err=True)
     if as_json:
@@ -46,7 +46,7 @@ def withdraw(key: Key) -> None:
     Example: standby withdraw password_reset:sample-reset-1:user-1001
     """
     notice = _checked(key)
-    asyncio.run(_withdraw(notice))
+    asyncio.run(_withdraw(Deployment.here(), notice))
     typer.echo(f"{notice}: withdrawal asked for; nothing further is sent")
 
 
@@ -60,12 +60,11 @@ def _checked(key: str) -> str:
         raise Stop(Exit.BAD_INPUT, f"KEY: {error}") from None
 
 
-async def _withdraw(key: str) -> None:
-    await runs.withdraw(await Deployment.here().engine(), key)
+async def _withdraw(deployment: Deployment, key: str) -> None:
+    await runs.withdraw(await deployment.engine(), key)
 
 
-async def _story(key: str) -> Story:
-    deployment = Deployment.here()
+async def _story(deployment: Deployment, key: str) -> Story:
     async with open_ledger(deployment.settings) as ledger:
         record = await ledger.story(key)
     if record is None:

@@ -52,6 +52,8 @@ class Story(Payload):
     rule: str | None = Field(default=None, exclude=True)
     reason: str | None = Field(default=None, exclude=True)
     closed_at: datetime | None = Field(default=None, exclude=True)
+    ended: str | None = Field(default=None, exclude=True)
+    """Why nothing more happens to a notice that has not closed."""
     notes: tuple[str, ...] = Field(default=(), exclude=True)
     """What could not be found out, and what is wrong."""
 
@@ -79,21 +81,33 @@ class Story(Payload):
         """Return the story with what the engine knows of an open notice."""
         match run:
             case None:
-                return self.noting(_GONE, next_at=None)
+                return self._over(_GONE)
             case Run(evidence=Evidence() as evidence):
-                return self.model_copy(update={name: getattr(evidence, name) for name in _PRESENT})
+                now = self.model_copy(update={name: getattr(evidence, name) for name in _PRESENT})
+                return now.model_copy(update={"next_step": f"{now.next_step}{now.tries}"})
             case Run(result=Result() as result):
                 return self._closed(result)
             case Run(failure=str(why)):
-                return self.noting(
-                    f"its run has ended without a result: {why}; nothing more happens", next_at=None
-                )
+                return self._over(f"its run has ended without a result: {why}")
             case _:
                 return self.noting(run.note or "")
 
     def as_json(self) -> str:
         """Return the published form."""
         return self.model_dump_json(indent=2, exclude=_INTERNAL)
+
+    @property
+    def tries(self) -> str:
+        """Tell how a send that is under way has gone so far, by the ledger; empty where none is."""
+        rows = [each for each in self.attempts if each.channel is self.channel and each.dispatches]
+        if self.phase is not Phase.CLAIMED or not rows:
+            return ""
+        row = rows[-1]
+        count = "once" if row.dispatches == 1 else f"{row.dispatches} times"
+        return f"; so far {count}{f', the last: {row.note}' if row.note else ''}"
+
+    def _over(self, why: str) -> Self:
+        return self.noting(f"{why}; nothing more happens by itself", next_at=None, ended=why)
 
     def _closed(self, result: Result) -> Self:
         """Take a closing from the engine: a refused notice is on no other record."""
@@ -117,4 +131,4 @@ _SHARED: Final = (
     *("attempts", "observations"),
 )
 _PRESENT: Final = ("phase", "channel", "outcome", "expires_at", "next_at", "next_step")
-_GONE: Final = "the engine knows no run of it: nothing more happens by itself"
+_GONE: Final = "the engine knows no run of it"

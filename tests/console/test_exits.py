@@ -45,7 +45,7 @@ def missing(what: type[NamespaceNotFoundFailure | NotFoundFailure]) -> bytes:
         (
             rpc("connection lost\nand more", RPCStatusCode.UNAVAILABLE),
             Exit.UNREACHABLE,
-            ("engine: connection lost (UNAVAILABLE)",),
+            ("the engine went away: connection lost (UNAVAILABLE)",),
         ),
         (
             rpc("Blob data size exceeds limit.", RPCStatusCode.INVALID_ARGUMENT),

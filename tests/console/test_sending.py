@@ -1,11 +1,27 @@
+import asyncio
+import json
 from datetime import datetime
 
 import pytest
 from temporalio.service import RPCError
 
+from console.engine import EngineAt, development_engine, free_port
 from console.runs import handle_of
+from console.surroundings import left
 from tests.console.conftest import BLOCKING, DELIVERING, DESERTED, REFUSAL, REFUSING, Town
-from tests.console.shell import BAD, NOT_REACHED, REACHED, UNREACHABLE, Shell, document, key
+from tests.console.shell import (
+    ADDRESS,
+    BAD,
+    LINK,
+    NOT_REACHED,
+    NUMBER,
+    REACHED,
+    ROOT,
+    UNREACHABLE,
+    Shell,
+    document,
+    key,
+)
 
 QUIET = {"STANDBY_TASK_QUEUE": DESERTED}
 
@@ -131,3 +147,110 @@ async def test_a_missing_namespace_is_no_missing_notice(shell: Shell) -> None:
     said = await shell.run("send", shell.file(document("sending-12")), TEMPORAL_NAMESPACE="blue")
     assert said.code == UNREACHABLE
     assert "blue" in said.err
+
+
+@pytest.fixture
+def with_kinds(shell: Shell) -> Shell:
+    """A shell in a folder where the kinds are at hand."""
+    (shell.folder / "notices").symlink_to(ROOT / "notices")
+    return shell
+
+
+SHORT = {"id": "user-1", "email": ADDRESS}
+NOT_REACHABLE = {"id": "user-1", "phone": NUMBER, "sms_consent": True}
+DIGEST = {"name": "Zephyrine", "week": "10", "classes": [], "browse_url": LINK, "unsubscribe_url": LINK}
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        pytest.param(
+            {"kind": "pasword_reset"},
+            "line 2: kind: 'pasword_reset' is not one of class_cancelled, password_reset, seller_payout,"
+            " weekly_digest",
+            id="an unknown kind",
+        ),
+        pytest.param(
+            {"fields": {"name": "Zephyrine", "valid_minutes": 10}},
+            "line 2: fields.reset_url: missing",
+            id="a template that does not render",
+        ),
+        pytest.param(
+            {"kind": "weekly_digest", "fields": DIGEST, "recipient": NOT_REACHABLE},
+            "line 2: recipient: has no address for any channel of this kind's route",
+            id="no address",
+        ),
+        pytest.param(
+            {
+                "kind": "class_cancelled",
+                "fields": json.loads((ROOT / "notices/class_cancelled/sample.json").read_text())["fields"],
+            },
+            "line 2: expires_at: this kind needs it, since its policy has no expires_after",
+            id="no expiry",
+        ),
+    ],
+)
+async def test_what_a_worker_would_refuse_starts_nothing_where_the_kinds_are_at_hand(
+    with_kinds: Shell, town: Town, changes: dict[str, object], line: str
+) -> None:
+    good = document("sending-13", fields={"name": "Zephyrine", "reset_url": LINK, "valid_minutes": 10})
+    file = with_kinds.file(good, {**good, "event_id": "sending-13-bad", **changes})
+    said = await with_kinds.run("send", file, **QUIET)
+    assert (said.code, said.out) == (BAD, "")
+    assert said.err.splitlines() == [line, f"{file}: nothing was started"]
+    with pytest.raises(RPCError):
+        await handle_of(town.client, key("sending-13")).describe()
+
+
+async def test_templates_of_a_channel_without_an_address_are_not_asked_for(with_kinds: Shell) -> None:
+    fields = {"name": "Zephyrine", "reset_url": LINK, "valid_minutes": 10}
+    file = with_kinds.file(document("sending-14", fields=fields, recipient=SHORT))
+    assert (await with_kinds.run("send", file, **QUIET)).code == REACHED
+
+
+async def test_kinds_that_no_worker_would_start_with_are_told(shell: Shell) -> None:
+    (shell.folder / "notices" / "password_reset").mkdir(parents=True)
+    (shell.folder / "notices" / "password_reset" / "policy.toml").write_text("route = [")
+    said = await shell.run("send", shell.file(document("sending-15")), **QUIET)
+    assert said.code == BAD
+    assert said.err.startswith("notices/password_reset/policy.toml: line 1")
+    assert said.err.splitlines()[-1] == "notices/: nothing was started"
+
+
+async def test_a_refused_notice_is_told_how_to_go_on(shell: Shell) -> None:
+    said = await shell.run("send", shell.file(document("sending-16")), "--wait", STANDBY_TASK_QUEUE=REFUSING)
+    assert said.out.endswith(
+        f"refused: {REFUSAL}; a notice key is used once: correct it and give it another event_id\n"
+    )
+
+
+async def test_a_command_that_fails_elsewhere_says_that_the_deployment_here_was_not_used(
+    alone: Shell,
+) -> None:
+    (alone.folder / ".standby").mkdir()
+    with left(alone.folder / ".standby", {"TEMPORAL_ADDRESS": "127.0.0.1:7233"}):
+        said = await alone.run("send", alone.file(document("sending-17")))
+    assert said.code == UNREACHABLE
+    assert said.err.splitlines()[-1] == (
+        ".standby/env was not used: the environment names a deployment by"
+        " STANDBY_DATABASE_URL, STANDBY_KEY_FILE, TEMPORAL_ADDRESS"
+    )
+
+
+async def test_an_engine_that_goes_away_while_one_waits_is_told(town: Town, shell: Shell) -> None:
+    del town
+    at = EngineAt(free_port(), free_port())
+    file = shell.file(document("sending-18"))
+    home = shell.folder / "engine"
+    home.mkdir()
+    async with development_engine(home, at):
+        waiting = asyncio.create_task(
+            shell.spawn("send", file, "--wait", **QUIET, TEMPORAL_ADDRESS=at.address)
+        )
+        while (await shell.run("show", key("sending-18"), TEMPORAL_ADDRESS=at.address)).code != REACHED:
+            pass
+    said = await waiting
+    assert said.code == UNREACHABLE
+    first, second = said.err.splitlines()
+    assert first.startswith("the engine went away: ")
+    assert second.startswith("stopped: 1 started, 0 already there of 1; the same command again is safe")

@@ -1,21 +1,25 @@
+import asyncio
 import json
 import shutil
 import time
 from collections.abc import AsyncIterator, Iterator
-from datetime import timedelta
 from pathlib import Path
 from socket import create_server
 from typing import Any
 
 import pytest
 
+from activities.connect import connect
+from activities.keyring import Keyring
 from activities.store.engine import open_engine
 from activities.store.ledger import Ledger
-from console.page import Clock, away
 from console.starting import begin
 from tests.console.conftest import DESERTED, REFUSAL, REFUSING, SILENT, Town
 from tests.console.shell import BAD, REACHED, UNREACHABLE, Shell, document, key
 from tests.store import facts
+from tests.workflows.fakes import World
+from tests.workflows.policies import EMAIL_ONLY
+from tests.workflows.stage import worker
 from workflows import calls
 from workflows.policy import contract, state
 from workflows.policy.models import Result
@@ -211,6 +215,22 @@ async def test_a_run_that_ended_without_a_result_is_noted(shell: Shell, town: To
     begun = await begin(town.client, contract.validate(document("showing-4")), task_queue=DESERTED)
     await begun.handle.terminate()
     assert "its run has ended without a result" in (await show(shell, begun.handle.id))["notes"]
+    page = (await shell.run("show", begun.handle.id)).out
+    assert "queued, and its run has ended without a result: " in page.splitlines()[1]
+    assert "next nothing" in " ".join(page.split())
+
+
+async def test_a_worker_with_other_keys_is_told_from_no_worker(shell: Shell, town: Town) -> None:
+    begun = await begin(town.client, contract.validate(document("showing-6")), task_queue="locked-out")
+    stranger = await connect(Keyring.create(shell.folder / "other.toml"), environ=town.environ)
+    async with worker(stranger, World(EMAIL_ONLY), "locked-out"):
+        said = ""
+        async with asyncio.timeout(30):
+            while "cannot go on" not in said:
+                # The worker of this process logs its trouble to the same stderr.
+                said = (await shell.run("show", begun.handle.id)).err
+    (note,) = [line for line in said.splitlines() if line.startswith("note: ")]
+    assert note.startswith("note: it runs, and a worker answers but cannot go on: no key ")
 
 
 @pytest.mark.parametrize(
@@ -245,24 +265,3 @@ async def test_a_withdrawn_notice_closes_and_cannot_be_withdrawn_again(shell: Sh
     again = await shell.run("withdraw", begun.handle.id)
     assert again.code == BAD
     assert f"standby show {begun.handle.id}" in again.err
-
-
-@pytest.mark.parametrize(
-    ("distance", "words"),
-    [
-        (timedelta(), "now"),
-        (timedelta(seconds=12.9), "in 12 s"),
-        (timedelta(seconds=-119), "119 s ago"),
-        (timedelta(minutes=-2), "2 min ago"),
-        (timedelta(hours=3), "in 3 h"),
-        (timedelta(days=-40), "40 days ago"),
-    ],
-)
-def test_a_distance_is_told_in_one_unit(distance: timedelta, words: str) -> None:
-    assert away(distance) == words
-
-
-def test_an_instant_of_another_day_has_its_date() -> None:
-    clock = Clock(facts.NOW)
-    assert clock.at(facts.NOW) == "12:00:00Z"
-    assert clock.at(facts.after(hours=12)) == "2026-03-02 00:00:00Z"

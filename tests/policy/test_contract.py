@@ -62,6 +62,50 @@ def test_bytes_and_a_byte_order_mark_are_read() -> None:
     assert parse(text.encode()) == parse(text) == parse("\ufeff" + text)
 
 
+OPAQUE = "looks like an address: ids appear in the UI and in logs, so use an opaque one"
+
+
+@pytest.mark.parametrize("name", ["kind", "event_id", "recipient__id"])
+@pytest.mark.parametrize(
+    "written",
+    [
+        pytest.param("Ana@Example.com", id="the person's own email"),
+        pytest.param("user:ana@example.COM:1", id="an id around it"),
+        pytest.param("+1 (415) 555-0100", id="the person's own number as written"),
+        pytest.param("sms-14155550100", id="the person's own number without its plus"),
+        pytest.param("somebody.else@mail.example.org", id="an email address"),
+        pytest.param("+4915112345678", id="a number"),
+        pytest.param("https://example.com/u/7", id="a link"),
+    ],
+)
+def test_an_id_that_is_or_holds_an_address_is_refused(name: str, written: str) -> None:
+    assert mistakes(but(**{name: written})) == (f"{name.replace('__', '.')}: {OPAQUE}",)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "user-1001",
+        "9b2f1c3e-7d1a-4a53-9f0e-2f6f0f4f5d6a",
+        "2026-03-01T12:00:00+0100",
+        "14155550199",
+        "user@tenant",
+        "+123456",
+        "abc+12345678",
+        "orders/2026/#7: b",
+        "ana",
+        "😀",
+    ],
+)
+def test_an_opaque_id_is_the_callers_own_business(written: str) -> None:
+    assert validate(but(recipient__id=written, event_id=written)).recipient.id == written
+
+
+def test_an_address_that_is_wrong_and_an_id_that_is_one_are_told_at_once() -> None:
+    told = mistakes(but(recipient__id="https://example.com/u/7", recipient__email="ana@"))
+    assert [each.split(":")[0] for each in told] == ["recipient.email", "recipient.id"]
+
+
 def test_a_request_passes_the_door_as_its_document_does() -> None:
     request = parse(json.dumps(GOOD))
     assert validate(request) == request == validate(request.model_dump())

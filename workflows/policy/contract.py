@@ -5,7 +5,9 @@ repeats what was in it. `python -m workflows.policy.contract` prints the publish
 """
 
 import json
+import re
 import sys
+from collections.abc import Iterator
 
 from pydantic import BaseModel, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
@@ -13,6 +15,14 @@ from pydantic_core import to_json
 
 from workflows.policy import address, document, problems
 from workflows.policy.models import NoticeRequest
+
+_ADDRESS = re.compile(
+    r"[^\s@]@[\w-]+(?:\.[\w-]+)*\.[^\W\d_]{2,}"  # an email address
+    r"|(?<!\w)\+[0-9]{7,15}(?![0-9])"  # a number in E.164
+    r"|[a-z][a-z0-9+.-]*://",  # a URL
+    re.IGNORECASE,
+)
+"""What an id that is no address never holds."""
 
 
 class ContractError(problems.Mistakes):
@@ -72,9 +82,25 @@ def _addressed(request: NoticeRequest) -> NoticeRequest:
                 normal[name] = read(written)
         except address.AddressError as error:
             found.append(f"recipient.{error}")
+    found += _personal(request, normal)
     if found:
         raise ContractError(found)
     return request.model_copy(update={"recipient": recipient.model_copy(update=normal)})
+
+
+def _personal(request: NoticeRequest, normal: dict[str, str]) -> Iterator[str]:
+    """Yield a line for each id that is, or holds, an address: the recipient's own, or what looks like one."""
+    recipient = request.recipient
+    written = (recipient.email if "email" in normal else None, recipient.phone if "phone" in normal else None)
+    digits = normal.get("phone", "").removeprefix("+")
+    own = [each.casefold() for each in (*written, *normal.values(), digits) if each]
+    for name, value in (
+        ("kind", request.kind),
+        ("event_id", request.event_id),
+        ("recipient.id", recipient.id),
+    ):
+        if _ADDRESS.search(value) or any(each in value.casefold() for each in own):
+            yield f"{name}: looks like an address: ids appear in the UI and in logs, so use an opaque one"
 
 
 if __name__ == "__main__":
