@@ -4,15 +4,12 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TypeVar
 
 import httpx
-from pydantic import JsonValue
 from temporalio.client import Client, Plugin
 
 from activities.catalogue import Catalogue
@@ -26,24 +23,20 @@ from activities.store.records import AttemptRow, Story
 from console.engine import EngineAt
 from console.starting import Handle, begin
 from sandbox.config import Config
-from sandbox.fates import Fate
 from sandbox.server import Running, serve
 from tests.endtoend.doomed import READY, STRUCK, Point
-from workflows.policy.models import NoticeRequest, Recipient, Result
+from tests.endtoend.scenes import PATIENCE, ended, until
+from workflows.policy.address import canonical
+from workflows.policy.models import NoticeRequest, Result
 from workflows.policy.words import Channel
 
-NAME = "Zephyrine"
-LINK = "https://shop.example.test/reset/secret-link"
-
-PATIENCE = timedelta(seconds=60)
-SCENES = timedelta(seconds=75)
-"""Less than a test may last."""
 QUICK = 1 / 20
 """Ten minutes are thirty seconds, and the email's fallback deadline comes after five."""
 CALM = 1 / 5
 """Ten minutes are two: the fallback deadline comes after a dead worker was noticed."""
 
-T = TypeVar("T")
+MANNERS = {"honoured": True, "not_honoured": False}
+"""Whether the provider honours keys, by the name that tests give it."""
 
 
 @dataclass(frozen=True)
@@ -223,53 +216,10 @@ class Town:
             yield Manner(honours_keys, home, self.engine, sandbox, keys, name, scale, url)
 
 
-def notice(name: str, email: Fate | None, phone: Fate | None = None, **changes: object) -> NoticeRequest:
-    """A password reset for a person of that name, who meets these fates."""
-    recipient = Recipient(
-        id=name,
-        email=email.email(name) if email else None,
-        phone=phone.number() if phone else None,
-        sms_consent=True,
-    )
-    fields: Mapping[str, JsonValue] = {"name": NAME, "valid_minutes": 10, "reset_url": LINK}
-    given = {"kind": "password_reset", "event_id": "event", "recipient": recipient, "fields": fields}
-    return NoticeRequest.model_validate({**given, **changes})
+def hashed(manner: Manner, channel: Channel, address: str) -> str:
+    """Return what the ledger knows an address by."""
+    return manner.parts.keyring.address_hash(channel, canonical(channel, address))
 
 
 async def send(client: Client, manner: Manner, request: NoticeRequest) -> Handle:
     return (await begin(client, request, task_queue=manner.queue)).handle
-
-
-async def ended(handle: Handle) -> Result:
-    async with asyncio.timeout(PATIENCE.total_seconds()):
-        return await handle.result()
-
-
-def within(seconds: float) -> datetime:
-    """Return an instant so far from now."""
-    return datetime.now(UTC) + timedelta(seconds=seconds)
-
-
-async def passing(at: datetime) -> None:
-    """Let real time pass an instant, by a little."""
-    await asyncio.sleep((at - datetime.now(UTC)).total_seconds() + 0.5)
-
-
-async def until(holds: Callable[[], Awaitable[object]]) -> None:
-    """Ask other processes until they say yes."""
-    async with asyncio.timeout(PATIENCE.total_seconds()):
-        while not await holds():
-            await asyncio.sleep(0.1)
-
-
-async def together(scenarios: Mapping[str, Coroutine[object, object, T]]) -> dict[str, T]:
-    """Live through scenarios that mostly wait, at once; one that fails or hangs ends them all."""
-    running: dict[str, asyncio.Task[T]] = {}
-    try:
-        async with asyncio.timeout(SCENES.total_seconds()), asyncio.TaskGroup() as group:
-            running |= {name: group.create_task(scene) for name, scene in scenarios.items()}
-            await asyncio.wait(running.values())
-    except TimeoutError:
-        hung = [name for name, task in running.items() if task.cancelled()]
-        raise AssertionError(f"these have no end: {', '.join(hung)}") from None
-    return {name: task.result() for name, task in running.items()}

@@ -5,14 +5,14 @@ from signal import SIGKILL, SIGSTOP
 import pytest
 
 from sandbox.fates import Fate
-from tests.endtoend.deployment import CALM, Ending, Town, notice, passing, send, together, within
+from tests.endtoend.deployment import CALM, MANNERS, Ending, Town, send
 from tests.endtoend.doomed import Point
+from tests.endtoend.scenes import Scenes, notice, passing, together, within
 from workflows.policy.words import AttemptState, Channel, Outcome
 
-Endings = dict[str, Ending]
+Endings = Scenes[Ending]
 
 EMAIL, SMS = ("email", "accepted"), ("sms", "accepted")
-MANNERS = {"honoured": True, "not_honoured": False}
 both_manners = pytest.mark.parametrize("manner", MANNERS)
 
 
