@@ -35,9 +35,6 @@ PLACES = (
     "spans",
 )
 
-# The SDK creates the coroutine of `run` before `__init__` reads the input, and then does not await it.
-pytestmark = pytest.mark.filterwarnings("ignore:coroutine .*run_workflow.* was never awaited")
-
 
 @dataclass(frozen=True)
 class Left:

@@ -17,9 +17,6 @@ from tests.endtoend.deployment import Ending, Manner, Town, send
 from tests.endtoend.scenes import Scenes, notice, together
 from workflows.policy.words import Channel, Outcome
 
-# The SDK creates the coroutine of `run` before `__init__` reads the input, and then does not await it.
-pytestmark = pytest.mark.filterwarnings("ignore:coroutine .*run_workflow.* was never awaited")
-
 MARK = "zephyrine.marked@example.test"
 SOON = 15
 """Seconds; a workflow that cannot read its input would otherwise be tried again for ever."""

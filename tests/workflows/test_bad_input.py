@@ -1,8 +1,5 @@
 """Input that cannot be read fails its workflow at once, and is not retried for ever."""
 
-import gc
-from collections.abc import Iterator
-
 import pytest
 from temporalio.client import WorkflowFailureError
 from temporalio.exceptions import ApplicationError
@@ -16,9 +13,6 @@ from tests.workflows.stage import ASKED, QUEUE, finish, soon, start, worker
 from workflows.notice import Notice
 from workflows.policy.words import Source
 
-pytestmark = pytest.mark.filterwarnings("ignore:coroutine .*run_workflow' was never awaited:RuntimeWarning")
-"""The SDK leaves it behind where a workflow cannot be made from its input."""
-
 VALID = ASKED.model_dump(mode="json")
 MARK = "anna@example.test"
 REPORT = {
@@ -29,13 +23,6 @@ REPORT = {
     "is_final": True,
     "at": "2026-11-30T12:00:00Z",
 }
-
-
-@pytest.fixture(autouse=True)
-def swept() -> Iterator[None]:
-    """Let what the SDK leaves behind go in this test, and in no later one."""
-    yield
-    gc.collect()
 
 
 async def fails(engine: WorkflowEnvironment, workflow: str, *args: object) -> ApplicationError:
