@@ -6,7 +6,7 @@ No connection to the ledger is held while the provider is asked.
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from logging import ERROR, WARNING
 from typing import NoReturn
 
@@ -19,10 +19,12 @@ from activities.providers.base import Message, Provider, Reported
 from activities.providers.errors import Ambiguous, Misconfigured, NotSent, Rejected
 from activities.providers.wire import SEND_BUDGET
 from activities.store.attempts import Fresh, Standing
+from activities.store.errors import StoreError
 from activities.store.ledger import Ledger
 from activities.telemetry import provider_call
 from workflows import calls
 from workflows.policy import schedule
+from workflows.policy.models import Observation
 from workflows.policy.words import Source
 
 WIRE_BY = timedelta(seconds=15)
@@ -30,6 +32,11 @@ WIRE_BY = timedelta(seconds=15)
 
 ARRIVES_IN = WIRE_BY + SEND_BUDGET
 """The longest from here until a provider has all of a message."""
+
+KEEP_TRIES = 10
+"""How often an outcome is written that cannot be written at first."""
+
+KEEP_PAUSE = timedelta(seconds=1)
 
 FIX_FIRST = timedelta(seconds=30)
 """Pause before a provider that refuses our credentials is asked again."""
@@ -48,6 +55,8 @@ class Crossing:
     clock: EngineClock
     counts: Counts
     ledger: Ledger
+    pause: timedelta = KEEP_PAUSE
+    """Between tries to write an outcome."""
 
     def may_repeat(self, claim: Standing) -> bool:
         """Whether the provider that was asked first will still honour the key when it is asked again."""
@@ -96,7 +105,7 @@ class Crossing:
             reported, self.call.attempt_key, Source.SEND, at=now, event_id=f"send:{self.call.channel}"
         )
         polls = schedule.poll_times(self.call.watch, now, self.call.expires_at, self.call.attempt_key)
-        await self.ledger.evidence.observe(seen, at=now, next_at=polls[0] if polls else None)
+        await self._keep(seen, polls[0] if polls else None)
         return calls.Receipt(
             dispatch=calls.Dispatch.SUBMITTED,
             provider=self.provider.name,
@@ -105,6 +114,17 @@ class Crossing:
             readable=self._reads(),
             at=now,
         )
+
+    async def _keep(self, seen: Observation, next_at: datetime | None) -> None:
+        """Write what the provider said, though the ledger be away for a moment: nobody could ask again."""
+        for _ in range(KEEP_TRIES - 1):
+            try:
+                await self.ledger.evidence.observe(seen, at=seen.at, next_at=next_at)
+            except StoreError:
+                await asyncio.sleep(self.pause.total_seconds())
+            else:
+                return
+        await self.ledger.evidence.observe(seen, at=seen.at, next_at=next_at)
 
     async def _not_sent(self, claim: Fresh | Standing, error: NotSent | Misconfigured) -> NoReturn:
         """Give the claim back if nothing can have been accepted; the engine tries again."""

@@ -6,13 +6,14 @@ one. If it has none, only a provider that honours the key is asked again.
 """
 
 from dataclasses import dataclass
+from datetime import timedelta
 
 from temporalio.exceptions import ApplicationError
 
 from activities import reports
 from activities.catalogue import Catalogue
 from activities.clock import EngineClock
-from activities.crossing import FIX_FIRST, Counts, Crossing
+from activities.crossing import FIX_FIRST, KEEP_PAUSE, Counts, Crossing
 from activities.gate import Gate
 from activities.providers.base import Message, Provider
 from activities.providers.errors import Ambiguous, Misconfigured
@@ -35,6 +36,8 @@ class Dispatcher:
     gate: Gate
     catalogue: Catalogue
     providers: Providers
+    pause: timedelta = KEEP_PAUSE
+    """Between tries to write an outcome."""
 
     async def send(self, call: calls.Send, clock: EngineClock, counts: Counts = unasked) -> calls.Receipt:
         """Dispatch an attempt, or return what is known of it; `counts` says whether this run still does.
@@ -50,7 +53,7 @@ class Dispatcher:
             return self._barred(row, clearance)
         provider = self._provider(row, call)
         return await self._claim(
-            Crossing(call, provider, self._compose(call), clock, counts, self.gate.ledger)
+            Crossing(call, provider, self._compose(call), clock, counts, self.gate.ledger, self.pause)
         )
 
     def _provider(self, row: AttemptRow | None, call: calls.Send) -> Provider:

@@ -31,7 +31,7 @@ from activities.store.ledger import Ledger
 from workflows.hosting import FAILURES, WORKFLOWS
 from workflows.sandbox import RUNNER
 
-FINISH_SENDS = timedelta(seconds=45)
+FINISH_SENDS = timedelta(seconds=65)
 """Longer than a send may take: a clean shutdown cuts none."""
 
 HAND_OVER = timedelta(seconds=5)

@@ -136,9 +136,10 @@ class Notice:
         clearance = await asking.check(case, step)
         match clearance.answer:
             case Answer.YES:
-                # A report or a withdrawal may have come during the check.
-                if case.still(step, workflow.now()):
-                    await self._dispatch(case, step)
+                # A report, a withdrawal or the deadline may have come during the check.
+                renewed = case.renewed(step, workflow.now())
+                if renewed is not None:
+                    await self._dispatch(case, renewed)
             case _:
                 _obey(case, step.channel, clearance)
 

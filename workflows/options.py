@@ -33,7 +33,7 @@ LEDGER: Limits = {
 }
 
 SEND: Limits = {
-    "start_to_close_timeout": timedelta(seconds=40),
+    "start_to_close_timeout": timedelta(seconds=60),
     "heartbeat_timeout": timedelta(seconds=10),
     # Retried by the engine because it is safe: the claim row lets a second run send only where the first
     # is proven not to have been accepted, or where the provider honours the key.

@@ -125,7 +125,7 @@ class Deployment(Providers):
 
 
 def dispatcher(ledger: Ledger, *providers: Scripted) -> Dispatcher:
-    return Dispatcher(Gate(ledger, KEYRING), SHIPPED, Deployment(*providers))
+    return Dispatcher(Gate(ledger, KEYRING), SHIPPED, Deployment(*providers), pause=timedelta())
 
 
 def request(**changes: object) -> NoticeRequest:

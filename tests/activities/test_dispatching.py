@@ -8,6 +8,7 @@ from itertools import product
 import pytest
 from typing_extensions import override
 
+from activities.crossing import KEEP_TRIES
 from activities.providers.base import Capabilities, Reported
 from activities.providers.errors import Ambiguous, Misconfigured, NotSent, Rejected
 from activities.store.errors import Unreachable
@@ -30,6 +31,7 @@ from tests.activities.given import (
     send,
     story_of,
 )
+from workflows import calls
 from workflows.policy.keys import attempt_key
 from workflows.policy.models import NoticeRequest, Observation, Result
 from workflows.policy.state import Transition
@@ -185,6 +187,33 @@ async def test_what_crosses_the_wire_is_the_rendered_message_under_the_attempt_k
     assert message.subject
     assert str(asked.fields["reset_url"]) in message.text
     assert str(asked.fields["reset_url"]) in (message.html or "")
+
+
+class Absent(Evidence):
+    """A ledger that is away for a moment after the wire."""
+
+    away = KEEP_TRIES - 1
+
+    @override
+    async def observe(
+        self, seen: Observation, *, at: datetime, next_at: datetime | None = None
+    ) -> Transition:
+        if self.away:
+            self.away -= 1
+            raise Unreachable("ledger: cannot be reached")
+        return await super().observe(seen, at=at, next_at=next_at)
+
+
+async def test_an_answer_is_kept_for_a_ledger_that_is_away_for_a_moment(ledger: Ledger) -> None:
+    asked = await admitted(ledger)
+    ledger.evidence = Absent(ledger._engine)
+    provider = Scripted()
+
+    receipt = await dispatcher(ledger, provider).send(send(asked), SetClock())
+
+    row = await row_of(ledger, send(asked).attempt_key)
+    assert receipt.dispatch is calls.Dispatch.SUBMITTED
+    assert (row.state, row.provider_id) == (AttemptState.SUBMITTED, receipt.provider_id)
 
 
 async def test_an_answer_is_on_record_before_it_is_returned(ledger: Ledger) -> None:

@@ -1,12 +1,14 @@
 """The engine dies, or no worker is there: a notice goes on where it stood, and never too late."""
 
 from pathlib import Path
+from signal import SIGKILL
 
 import pytest
 
 from console.engine import EngineAt, development_engine, free_port
 from sandbox.fates import Fate
 from tests.endtoend.deployment import CALM, Ending, Town, send
+from tests.endtoend.doomed import Point
 from tests.endtoend.engines import own_engine
 from tests.endtoend.scenes import Scenes, notice, passing, together, within
 from workflows.policy.words import AttemptState, Channel, Outcome, Source
@@ -66,6 +68,21 @@ async def worker_stopped(town: Town) -> Ending:
             return await manner.ending(handle)
 
 
+async def check_answered_late(town: Town) -> Ending:
+    """Kill the worker in the check before the email, and start another when the event's deadline is over."""
+    async with town.deployment() as manner:
+        fallback_at = within(6)
+        request = notice(
+            "late", Fate.DELIVERED, Fate.DELIVERED, fallback_at=fallback_at, expires_at=within(60)
+        )
+        async with manner.process(Point.AT_CHECK, SIGKILL) as doomed:
+            handle = await send(await manner.client(), manner, request)
+            await doomed.struck()
+        await passing(fallback_at)
+        async with manner.worker():
+            return await manner.ending(handle)
+
+
 @pytest.fixture(scope="module")
 async def endings(town: Town, tmp_path_factory: pytest.TempPathFactory) -> Endings:
     return await together(
@@ -74,6 +91,7 @@ async def endings(town: Town, tmp_path_factory: pytest.TempPathFactory) -> Endin
             "held": worker_held(town),
             "absent": worker_absent(town),
             "stopped": worker_stopped(town),
+            "late": check_answered_late(town),
         }
     )
 
@@ -105,3 +123,12 @@ def test_a_worker_that_is_told_to_stop_finishes_the_send_that_is_on_the_wire(end
     assert left.submissions == [("email", "accepted")]
     assert (left.result.outcome, left.result.channel) == (Outcome.DELIVERED, Channel.EMAIL)
     assert left.attempt(Channel.EMAIL).dispatches == 1
+
+
+def test_a_check_that_is_answered_after_the_event_s_deadline_still_lets_the_email_out(
+    endings: Endings,
+) -> None:
+    left = endings["late"]
+
+    assert left.submissions[0] == ("email", "accepted")
+    assert left.result.outcome is Outcome.DELIVERED

@@ -67,11 +67,18 @@ class Case:
 
     def still(self, step: plan.Send, now: datetime) -> bool:
         """Whether a dispatch decided earlier would be decided now."""
+        return self.renewed(step, now) is not None
+
+    def renewed(self, step: plan.Send, now: datetime) -> plan.Send | None:
+        """Return a dispatch that was decided earlier as it would be decided now; None where it would not be.
+
+        What bounds it may be another: the check before it can last past the fallback deadline.
+        """
         match plan.next(self.progress, self.policy, now):
-            case plan.Send(channel=channel):
-                return channel is step.channel
+            case plan.Send(channel=channel) as decided if channel is step.channel:
+                return decided
             case _:
-                return False
+                return None
 
     def withdraw(self) -> None:
         """The caller no longer needs the notice."""
