@@ -43,7 +43,7 @@ layers: $(READY) ## Check that imports only go down
 replay: $(READY) ## Replay every recorded history with the workflow code of today
 	@$(BIN)/python -m pytest tests/workflows/test_replay.py $(ARGS)
 
-history: $(READY) ## Record a new history: make history NAME=delivered
+history: $(READY) ## Record a new history: make history NAME=scenario
 	@test -n "$(NAME)" || { echo "Say which scenario to record: make history NAME=…" >&2; exit 2; }
 	@$(BIN)/python -m tests.workflows.record "$(NAME)"
 
