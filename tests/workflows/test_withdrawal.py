@@ -9,6 +9,7 @@ from tests.workflows.policies import PAYOUT, RESET
 from tests.workflows.scenario import ending
 from tests.workflows.scripts import DELIVERED, EMAIL, MAY_HAVE_LEFT, NOT_SENT
 from tests.workflows.stage import finish, report, start, withdraw, worker
+from workflows.policy.models import Result
 
 A_MOMENT = timedelta(seconds=12)
 
@@ -24,14 +25,19 @@ async def test_withdrawn_before_a_worker_took_it_checks_nothing(engine: Workflow
     assert (ending(result), world.story) == ("withdrawn: withdrawn", "0 admit, close withdrawn")
 
 
-async def test_withdrawn_while_it_waits_is_closed_at_once(engine: WorkflowEnvironment) -> None:
-    world = World(RESET)
-
+async def withdrawn_after_a_moment(engine: WorkflowEnvironment, world: World) -> Result:
+    """Start a notice in this world, and withdraw it."""
     async with worker(engine.client, world):
         handle = await start(engine.client)
         await engine.sleep(A_MOMENT)
         await withdraw(engine)
-        result = await finish(handle)
+        return await finish(handle)
+
+
+async def test_withdrawn_while_it_waits_is_closed_at_once(engine: WorkflowEnvironment) -> None:
+    world = World(RESET)
+
+    result = await withdrawn_after_a_moment(engine, world)
 
     assert ending(result) == "withdrawn: withdrawn"
     assert world.story == "0 admit, check email, send email; 10 close withdrawn"
@@ -42,11 +48,7 @@ async def test_withdrawn_while_the_engine_retries_its_send_calls_the_send_off(
 ) -> None:
     world = World(RESET, sends={EMAIL: [NOT_SENT]})
 
-    async with worker(engine.client, world):
-        handle = await start(engine.client)
-        await engine.sleep(A_MOMENT)
-        await withdraw(engine)
-        result = await finish(handle)
+    result = await withdrawn_after_a_moment(engine, world)
 
     assert ending(result) == "withdrawn: withdrawn"
     assert world.story == "0 admit, check email, send email; 10 reconcile email, close withdrawn"
