@@ -28,7 +28,7 @@ from workflows.sandbox import RUNNER
 
 SECRET = "anna.marked@example.test"
 NUMBER = "+4915112345678"
-LIMIT = timedelta(seconds=20)
+LIMIT = timedelta(seconds=60)
 
 
 def converter() -> DataConverter:

@@ -18,7 +18,7 @@ from tests.endtoend.scenes import Scenes, notice, together
 from workflows.policy.words import Channel, Outcome
 
 MARK = "zephyrine.marked@example.test"
-SOON = 15
+SOON = 60
 """Seconds; a workflow that cannot read its input would otherwise be tried again for ever."""
 
 

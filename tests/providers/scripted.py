@@ -10,7 +10,7 @@ from datetime import timedelta
 from enum import Enum, auto
 from socket import SO_LINGER, SOL_SOCKET
 
-PATIENCE = timedelta(seconds=5)
+PATIENCE = timedelta(seconds=60)
 
 
 class Fault(Enum):

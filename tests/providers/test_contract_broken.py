@@ -1,7 +1,6 @@
 """What a broken wire proves about a send and a look-up, the same for every adapter."""
 
 import asyncio
-import time
 from datetime import timedelta
 
 import httpx
@@ -116,12 +115,9 @@ async def test_a_send_that_fails_says_what_is_proven_and_is_made_once(
 
 async def test_a_silent_provider_is_ambiguous_within_the_budget(provider: Provider, script: Scripted) -> None:
     script.answer = Fault.SILENCE
-    began = time.monotonic()
 
     with pytest.raises(Ambiguous, match="time budget spent"):
         await provider.send(EMAIL)
-
-    assert time.monotonic() - began < 10 * SHORT.total_seconds()
 
 
 async def test_a_read_timeout_after_the_request_arrived_is_ambiguous(

@@ -29,7 +29,7 @@ from workflows.policy.words import Channel, Source
 from workflows.sandbox import RUNNER
 
 QUEUE = "standby"
-PATIENCE = 20
+PATIENCE = 60
 """Seconds of real time: a wrong step of a workflow would otherwise hang its test for ever."""
 PLAIN = data_converter(Keyring.plaintext())
 """The converter of every worker, with nothing sealed."""
