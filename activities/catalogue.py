@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Final, Self
 
 from activities.discreet import PublicError
-from activities.fields import FieldError
+from activities.fields import FieldError, unsubscribe_url
 from activities.render import MissingFieldError, Rendered, render
 from activities.tags import TemplateError
 from activities.templates import PARTS, Templates, compile_template
@@ -54,7 +54,10 @@ class Kind:
 
     def render(self, channel: Channel, fields: Fields) -> Rendered:
         """Write the message of one channel; raises FieldError, which names the field."""
-        return render(self.templates, channel, fields)
+        rendered = render(self.templates, channel, fields)
+        if channel is Channel.EMAIL and not self.policy.essential:
+            return replace(rendered, unsubscribe_url=unsubscribe_url(fields))
+        return rendered
 
     def prove(self, fields: Fields, channels: Iterable[Channel]) -> None:
         """Render every template of these channels once; raises FieldError, which names the field."""
@@ -89,6 +92,11 @@ class Catalogue:
             shown = name if len(name) <= _LONGEST_SHOWN else f"{name[:_LONGEST_SHOWN]}…"
             raise UnknownKind(f"kind: {shown!r} is not one of {', '.join(sorted(self.kinds))}")
         return kind
+
+    def chosen(self, channel: Channel) -> frozenset[str | None]:
+        """Return the providers that kinds choose for a channel; None where one leaves it open."""
+        policies = [kind.policy for kind in self.kinds.values() if channel in kind.policy.route]
+        return frozenset(policy.watch(channel).provider for policy in policies)
 
     def scaled(self, factor: float) -> Self:
         """Return the same kinds with every duration multiplied, for a demonstration."""

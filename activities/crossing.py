@@ -15,8 +15,9 @@ from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 from activities import reports
 from activities.clock import EngineClock
 from activities.logs import event
-from activities.providers.base import Message, Provider, Reported
+from activities.providers.base import Message, Reported
 from activities.providers.errors import Ambiguous, Misconfigured, NotSent, Rejected
+from activities.providers.provider import Provider
 from activities.providers.wire import SEND_BUDGET
 from activities.store.attempts import Fresh, Standing
 from activities.store.errors import StoreError

@@ -15,8 +15,9 @@ from activities.catalogue import Catalogue
 from activities.clock import EngineClock
 from activities.crossing import FIX_FIRST, KEEP_PAUSE, Counts, Crossing
 from activities.gate import Gate
-from activities.providers.base import Message, Provider
+from activities.providers.base import Message
 from activities.providers.errors import Ambiguous, Misconfigured
+from activities.providers.provider import Provider
 from activities.providers.registry import Providers
 from activities.store.attempts import AttemptRow, Closed, Fresh, Settled, Standing
 from workflows import calls
@@ -94,6 +95,7 @@ class Dispatcher:
             subject=rendered.subject,
             text=rendered.text,
             html=rendered.html,
+            unsubscribe_url=rendered.unsubscribe_url,
         )
 
     @staticmethod

@@ -7,6 +7,7 @@ from typing_extensions import override
 
 from activities.clock import EngineClock
 from activities.gate import Gate
+from activities.sharing import Sharing
 from workflows import calls
 from workflows.policy.eligibility import Answer, ask_again
 
@@ -16,6 +17,7 @@ class LedgerEligibility(calls.Eligibility):
     """Answers from the ledger, and puts each answer on record beside its decision."""
 
     gate: Gate
+    sharing: Sharing
 
     @override
     @activity.defn(name="check")
@@ -43,3 +45,4 @@ class LedgerEligibility(calls.Eligibility):
             source_notice=call.notice_key,
             observed_at=call.observed_at,
         )
+        await self.sharing.tell(call.channel, call.address, call.reason)

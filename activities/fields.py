@@ -53,6 +53,14 @@ class MissingFieldError(FieldError):
         super().__init__("; ".join(f"{use.path}: missing" for use in self.uses))
 
 
+def unsubscribe_url(fields: Mapping[str, JsonValue]) -> str:
+    """Return where one click ends email that is not essential (RFC 8058); raises FieldError without one."""
+    path = "fields.unsubscribe_url"
+    if "unsubscribe_url" not in fields:
+        raise FieldError(f"{path}: missing, and this kind is not essential: its email must offer an end")
+    return _checked_link(path, _text(path, fields["unsubscribe_url"]))
+
+
 def written(path: str, value: JsonValue, part: Part) -> str:
     """Return a field as text, not yet escaped; raises FieldError for what may not stand in this part."""
     text = _text(path, value)

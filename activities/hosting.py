@@ -26,6 +26,7 @@ from activities.providers.registry import Providers
 from activities.providers.wire import new_client
 from activities.reading import Reader
 from activities.settings import PREFIX, Settings, SettingsError
+from activities.sharing import Sharing
 from activities.store.engine import open_engine
 from activities.store.ledger import Ledger
 from workflows.hosting import FAILURES, WORKFLOWS
@@ -150,7 +151,8 @@ def activities(parts: Parts, ledger: Ledger, providers: Providers) -> list[Calla
     """Return every activity, built around one ledger and one set of providers."""
     gate = Gate(ledger, parts.keyring)
     admission = LedgerAdmission(parts.catalogue, ledger)
-    eligibility = LedgerEligibility(gate)
+    sharing = Sharing(parts.catalogue, providers, parts.settings.share_suppressions)
+    eligibility = LedgerEligibility(gate, sharing)
     chronicle = LedgerChronicle(ledger)
     delivery = ProviderDelivery(Dispatcher(gate, parts.catalogue, providers), Reader(ledger, providers))
     return [

@@ -8,8 +8,8 @@ from temporalio.exceptions import ApplicationError
 
 from activities import reports
 from activities.clock import EngineClock
-from activities.providers.base import Provider
 from activities.providers.errors import Misconfigured, ReadFailed
+from activities.providers.provider import Provider
 from activities.providers.registry import Providers
 from activities.store.attempts import AttemptRow
 from activities.store.ledger import Ledger

@@ -32,6 +32,8 @@ class Rendered:
     html: str | None = field(default=None, repr=False)
     segments: Segments | None = None
     """What a text message costs."""
+    unsubscribe_url: str | None = field(default=None, repr=False)
+    """Where one click ends email of this kind."""
 
 
 class _Scope(NamedTuple):

@@ -4,16 +4,19 @@ Any variable may come as `NAME_FILE`, the path of a file that holds its value, a
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Self
+from types import MappingProxyType
+from typing import Annotated, Any, Final, NamedTuple, Self, get_args
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
+from activities import accounts
 from activities.discreet import PublicError
 from activities.keyring import Keyring
+from activities.variables import Credential, EmailSender, Flag, Origin, SmsSender
 
 PREFIX = "STANDBY_"
 
@@ -21,10 +24,6 @@ DATABASE_URL = "must read sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME
 """What is said of a ledger's URL that is of no use, wherever that is found."""
 
 _DATABASE = re.compile(r"(sqlite(\+aiosqlite)?|postgres|postgresql(\+psycopg)?)://.*", re.DOTALL)
-_FLAGS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
-
-_ORIGIN = re.compile(r"https?://[^\s/?#@]+/?")
-
 _ELSEWHERE = frozenset(
     {
         "SANDBOX_CALLBACK_URL",
@@ -60,14 +59,6 @@ class LogLevel(StrEnum):
     ERROR = "error"
 
 
-def _flag(value: object) -> object:
-    if isinstance(value, str):
-        if value.lower() not in _FLAGS:
-            raise ValueError("must be 1 or 0")
-        return _FLAGS[value.lower()]
-    return value
-
-
 def _database(value: object) -> object:
     """Refuse what is no database of ours; the store reads the rest of the URL, and knows the driver."""
     if isinstance(value, str) and not _DATABASE.fullmatch(value):
@@ -75,17 +66,8 @@ def _database(value: object) -> object:
     return value
 
 
-def _origin(value: str) -> str:
-    if not _ORIGIN.fullmatch(value):
-        raise ValueError("must be like http://127.0.0.1:8025, without a path")
-    return value.rstrip("/")
-
-
-Flag = Annotated[bool, BeforeValidator(_flag)]
-
-
 class Settings(BaseModel):
-    """Each field is the variable `STANDBY_` + its name in capitals."""
+    """Each field is the variable `STANDBY_` + its name in capitals; those of an account follow its name."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
@@ -99,12 +81,31 @@ class Settings(BaseModel):
     """The provider of email, by name."""
     sms: str = Field(default="sandbox", min_length=1)
     task_queue: str = Field(default="standby", min_length=1)
-    sandbox_url: Annotated[str, AfterValidator(_origin)] = "http://127.0.0.1:8025"
-    sandbox_secret: SecretStr = SecretStr("sandbox")
-    """Signs callbacks of the sandbox provider."""
-    sandbox_honours_keys: Flag = True
+    email_from: EmailSender | None = None
+    """The sender of email, unless the provider's own account says otherwise."""
+    sms_from: SmsSender | None = None
+    """The sender of texts: a number, a short code, a sender id, or the id of a pool of numbers."""
+    public_url: Origin | None = None
+    """Where providers reach `/callbacks/` of this deployment."""
+    share_suppressions: Flag = False
+    """Whether what is suppressed here is also put on the lists that providers keep."""
     log: LogFormat = LogFormat.JSON
     log_level: LogLevel = LogLevel.INFO
+    aws: accounts.Aws = accounts.Aws()
+    aws_sms: accounts.AwsSms = accounts.AwsSms()
+    courier: accounts.Courier = accounts.Courier()
+    infrai: accounts.Infrai = accounts.Infrai()
+    mailgun: accounts.Mailgun = accounts.Mailgun()
+    plivo: accounts.Plivo = accounts.Plivo()
+    postmark: accounts.Postmark = accounts.Postmark()
+    resend: accounts.Resend = accounts.Resend()
+    sandbox: accounts.Sandbox = accounts.Sandbox()
+    sendgrid: accounts.SendGrid = accounts.SendGrid()
+    ses: accounts.Ses = accounts.Ses()
+    sns: accounts.Sns = accounts.Sns()
+    telnyx: accounts.Telnyx = accounts.Telnyx()
+    twilio: accounts.Twilio = accounts.Twilio()
+    vonage: accounts.Vonage = accounts.Vonage()
 
     @classmethod
     def read(cls, environ: Mapping[str, str]) -> Self:
@@ -114,7 +115,7 @@ class Settings(BaseModel):
             for name, value in environ.items()
             if name.startswith(PREFIX) and value
         }
-        values, problems = _gather(given, frozenset(cls.model_fields))
+        values, problems = _gather(given, _FIELDS)
         try:
             read = cls(**values)
         except ValidationError as error:
@@ -141,15 +142,36 @@ def keyring(settings: Settings) -> Keyring:
             raise SettingsError("STANDBY_PLAINTEXT: cannot go with STANDBY_KEY_FILE; unset one of them")
 
 
-def _gather(given: Mapping[str, str], fields: frozenset[str]) -> tuple[dict[str, Any], list[str]]:
-    """Return the fields' texts, from variables and from the files that variables name, and the mistakes."""
+class _Field(NamedTuple):
+    """Where the value of one variable belongs."""
+
+    path: tuple[str, ...]
+    is_credential: bool
+
+    def kept_in(self, file: Path) -> str | Credential:
+        """Read a value from a file; a credential remembers where it came from."""
+        return Credential.kept_in(file) if self.is_credential else file.read_text().strip()
+
+
+def _fields(model: type[BaseModel], *account: str) -> Iterator[tuple[str, _Field]]:
+    for name, field in model.model_fields.items():
+        kind = field.annotation
+        if isinstance(kind, type) and issubclass(kind, accounts.Account):
+            yield from _fields(kind, name)
+        else:
+            path = (*account, name)
+            yield "_".join(path), _Field(path, Credential in (kind, *get_args(kind)))
+
+
+def _gather(given: Mapping[str, str], fields: Mapping[str, _Field]) -> tuple[dict[str, Any], list[str]]:
+    """Return the values of fields, from variables and the files that variables name, and the mistakes."""
     values: dict[str, Any] = {}
     problems: list[str] = []
     for name, value in given.items():
         field = name.lower()
         of_file = field.removesuffix("_file")
         if field in fields:
-            values[field] = value
+            _place(values, fields[field].path, value)
         elif field != of_file and of_file in fields:
             if of_file.upper() in given:
                 problems.append(
@@ -157,12 +179,21 @@ def _gather(given: Mapping[str, str], fields: frozenset[str]) -> tuple[dict[str,
                 )
                 continue
             try:
-                values[of_file] = Path(value).read_text().strip()
+                _place(values, fields[of_file].path, fields[of_file].kept_in(Path(value)))
             except (OSError, UnicodeDecodeError):
                 problems.append(f"{PREFIX}{name}: the file it names cannot be read")
+            except ValueError as error:
+                problems.append(f"{PREFIX}{name}: the file it names {error}")
         elif name not in _ELSEWHERE and not _INJECTED.fullmatch(name):
-            problems.append(_unknown(name, fields))
+            problems.append(_unknown(name, frozenset(fields)))
     return values, problems
+
+
+def _place(values: dict[str, Any], path: tuple[str, ...], value: object) -> None:
+    *account, field = path
+    for each in account:
+        values = values.setdefault(each, {})
+    values[field] = value
 
 
 def _unknown(name: str, fields: frozenset[str]) -> str:
@@ -173,4 +204,8 @@ def _unknown(name: str, fields: frozenset[str]) -> str:
 
 def _line(location: tuple[int | str, ...], message: str) -> str:
     words = message.removeprefix("Value error, ").replace("Input should be", "must be")
-    return f"{PREFIX}{str(location[0]).upper()}: {words[0].lower()}{words[1:]}"
+    name = "_".join(str(each) for each in location).upper()
+    return f"{PREFIX}{name}: {words[0].lower()}{words[1:]}"
+
+
+_FIELDS: Final[Mapping[str, _Field]] = MappingProxyType(dict(_fields(Settings)))

@@ -10,13 +10,15 @@ from typing import Annotated, Final
 import typer
 from rich.console import Console
 
-from console import keys
+from console import keys, suppressions
 from console.demo import demonstrate
 from console.deployment import PASSED_OVER
 from console.dev import develop
+from console.doctor import doctor
 from console.engine import EngineAt
 from console.exits import TRACEBACK, Exit, Stop, ending
 from console.migrating import migrate
+from console.providers import providers
 from console.sending import send
 from console.showing import show, withdraw
 from workflows.policy import contract
@@ -39,8 +41,11 @@ _LAST: Final = 65_535
 app.command(rich_help_panel=NOTICES)(send)
 app.command(rich_help_panel=NOTICES)(show)
 app.command(rich_help_panel=NOTICES)(withdraw)
+app.command(rich_help_panel=OPERATION)(doctor)
+app.command(rich_help_panel=OPERATION)(providers)
 app.command(rich_help_panel=OPERATION)(migrate)
 app.add_typer(keys.app, name="key", rich_help_panel=OPERATION)
+app.add_typer(suppressions.app, name="suppressions", rich_help_panel=OPERATION)
 
 
 def _version(asked: bool) -> None:  # noqa: FBT001 - an option's callback
@@ -62,7 +67,7 @@ def standby(
 ) -> None:
     """Email first, SMS on standby: one notice to one person, durably, on Temporal.
 
-    Exit codes: 0 done, 2 bad input, 3 engine or ledger unreachable, 4 closed without reaching anyone.
+    Exit codes: 0 done, 1 a problem was found, 2 bad input, 3 engine or ledger unreachable, 4 reached nobody.
     """
     TRACEBACK.set(traceback)
 

@@ -24,7 +24,7 @@ class Exit(IntEnum):
 
     OK = 0
     FAILED = 1
-    """Something that nobody foresaw, or a demonstration that went wrong."""
+    """Something that nobody foresaw, a demonstration that went wrong, or a doctor that found a problem."""
     BAD_INPUT = 2
     UNREACHABLE = 3
     """The engine or the ledger does not answer."""

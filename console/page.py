@@ -10,6 +10,8 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from activities.providers.base import Callbacks
+from activities.providers.registry import PROVIDERS
 from activities.store.records import AttemptRow, ObservationRow
 from console.story import Decided, Story
 from workflows.policy import telling
@@ -135,6 +137,16 @@ def _remarks(attempts: Sequence[AttemptRow]) -> Iterator[Text]:
             yield Text(f"{each.channel} is {each.provider_id} at {each.provider}", style="dim")
         if each.note:
             yield Text(f"{each.channel}: {each.note}", style="dim")
+        if _is_mute(each):
+            told = f"{each.channel}: {each.provider} cannot be asked: its acceptance is all there is"
+            yield Text(told, style="dim")
+
+
+def _is_mute(attempt: AttemptRow) -> bool:
+    """Whether its provider never tells more than that it took the message."""
+    module = PROVIDERS.get(attempt.provider or "")
+    can = module.CAPABILITIES.get(attempt.channel) if module else None
+    return can is not None and not can.reads and can.callbacks is Callbacks.NONE
 
 
 def _observations(observations: Sequence[ObservationRow], clock: Clock) -> Table:

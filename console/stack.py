@@ -16,7 +16,8 @@ from activities.store.migrate import migrate
 from activities.telemetry import tracing
 from console.engine import EngineAt, development_engine
 from sandbox.config import Config
-from sandbox.server import Running, serve
+from sandbox.server import serve
+from sandbox.serving import Running
 
 KEYS = "keys.toml"
 LEDGER = "ledger.db"

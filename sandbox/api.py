@@ -39,6 +39,7 @@ class Api:
             Route("/v1/messages", self.submit, methods=["POST"]),
             Route("/v1/messages", self.find, methods=["GET"]),
             Route("/v1/messages/{id}", self.show, methods=["GET"]),
+            Route("/healthz", self.healthy, methods=["GET"]),
             Route("/v1/suppressions", self.suppress, methods=["POST"]),
             Route("/v1/suppressions/{address}", self.suppressed, methods=["GET"]),
             Route("/v1/suppressions/{address}", self.lift, methods=["DELETE"]),
@@ -126,6 +127,10 @@ class Api:
     def _state(self, message: Message) -> shapes.Json:
         step = self._room.step(message)
         return shapes.state(message, step, message.at + self._config.scaled(step.after))
+
+    async def healthy(self, _request: Request) -> Response:
+        """Say that it answers."""
+        return JSONResponse({"status": "ok"})
 
     async def suppress(self, request: Request) -> Response:
         """Put an address on the list."""

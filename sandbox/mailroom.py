@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections import Counter, OrderedDict, deque
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from uuid import uuid4
@@ -24,6 +25,7 @@ class Draft:
     subject: str | None = field(default=None, repr=False)
     text: str = field(default="", repr=False)
     html: str | None = field(default=None, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def digest(self) -> str:

@@ -28,7 +28,10 @@ def draft(body: bytes) -> Draft | None:
         return None
     if any(value is not None and name not in texts for name, value in optional.items()):
         return None
-    return Draft(**texts)
+    headers = given.get("headers", {})
+    if not isinstance(headers, dict) or not all(isinstance(each, str) for each in headers.values()):
+        return None
+    return Draft(**texts, headers=headers)
 
 
 def address(body: bytes) -> str | None:
@@ -78,4 +81,5 @@ def row(message: Message) -> Json:
         "at": message.at.isoformat(),
         "subject": message.draft.subject,
         "body": message.draft.text,
+        "headers": dict(message.draft.headers),
     }

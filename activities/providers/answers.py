@@ -96,6 +96,15 @@ def accepted(answer: Answer) -> Json:
     raise refusal(answer)
 
 
+def accepted_id(answer: Answer, fields: Json, *names: str) -> str:
+    """Return the id that the provider gave to what it accepted; raises Ambiguous where there is none."""
+    for name in names:
+        match fields.get(name):
+            case str() as found if found:
+                return found
+    raise Ambiguous(f"{answer.words}, without an id")
+
+
 def refusal(answer: Answer) -> ProviderError | Misconfigured:
     """Say what an answer without a usable acceptance proves about a send."""
     status = answer.status

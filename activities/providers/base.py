@@ -1,18 +1,36 @@
-"""What a provider is: its capabilities, a message, what it reported, and the protocol that all of them share.
+"""What passes between Standby and a provider: a message, a report, a callback; and what can go wrong.
 
-An adapter is one file: a table from the provider's words to (status, is_final) at its head, `build`, and a
-class with the five functions of `Provider` in their order. It performs each call once, by
-`activities.providers.wire`, and raises only what `activities.providers.errors` draws.
+    Exception
+    ├── ProviderError      retry_after: how long the provider asks us to wait, if it said so
+    │   ├── NotSent        proven not accepted: the send may be repeated
+    │   ├── Rejected       refused for good: `reported` says with which status
+    │   ├── Ambiguous      may have been accepted: repeat only under a key that the provider honours
+    │   └── ReadFailed     a look-up that failed: it proves nothing, and may be repeated
+    ├── Misconfigured      credentials, sender or address of the API are wrong; never the recipient's fault
+    └── Forged             a callback that must not be believed
+
+The tree itself is `activities.providers.errors`; what a provider does with all this, `provider`.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Protocol
+from enum import StrEnum
+from types import MappingProxyType
 
 from workflows.policy.cleaning import LONGEST_CODE, cleaned
 from workflows.policy.models import believable
 from workflows.policy.words import Channel, Status, SuppressionReason
+
+
+class Callbacks(StrEnum):
+    """How a provider's callbacks can be believed."""
+
+    NONE = "none"
+    """It makes none."""
+    SECRET = "secret"  # noqa: S105 - a word, not a secret
+    """They bring a secret that we chose, and are not signed."""
+    SIGNED = "signed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +42,22 @@ class Capabilities:
     reads_by_id: bool = False
     reads_by_key: bool = False
     """Whether an attempt whose reply was lost can be found."""
-    signs_callbacks: bool = False
-    has_suppressions: bool = False
-    """Whether it refuses addresses from a list of its own."""
     reads_per_second: float | None = None
     """How many look-ups it allows; None: no limit is known."""
+    callbacks: Callbacks = Callbacks.NONE
+    has_suppressions: bool = False
+    """Whether it refuses addresses from a list of its own."""
+    lists_suppressions: bool = False
+    """Whether that list can be read."""
+    takes_suppressions: bool = False
+    """Whether an address can be put on that list."""
+    takes_headers: bool = False
+    """Whether a message can carry `List-Unsubscribe`."""
+
+    @property
+    def reads(self) -> bool:
+        """Whether it can be asked what became of a message; else its acceptance is all there is."""
+        return self.reads_by_id or self.reads_by_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +71,20 @@ class Message:
     subject: str | None = field(repr=False)
     text: str = field(repr=False)
     html: str | None = field(default=None, repr=False)
+    unsubscribe_url: str | None = field(default=None, repr=False)
+    """Where one POST ends email of this kind (RFC 8058); None for what is essential, and for texts."""
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The headers of an email that may be unsubscribed from (RFC 2369, RFC 8058)."""
+        if self.unsubscribe_url is None:
+            return MappingProxyType({})
+        return MappingProxyType(
+            {
+                "List-Unsubscribe": f"<{self.unsubscribe_url}>",
+                "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
+            }
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +104,8 @@ class Reported:
     event_id: str | None = None
     """The same for every repetition of one callback; None for a send or a read."""
     attempt_key: str | None = None
+    attempt_digest: str | None = None
+    """Where our key did not fit (`labels`): the ledger knows the attempt by this."""
     opt_out: SuppressionReason | None = None
 
     def __post_init__(self) -> None:
@@ -72,33 +117,43 @@ class Reported:
             object.__setattr__(self, "code", cleaned(self.code, LONGEST_CODE) or None)
 
 
-class Provider(Protocol):
-    """Sends one message, says what became of it, and understands its own callbacks."""
+@dataclass(frozen=True, slots=True)
+class Callback:
+    """One request that a provider made to us, as it came."""
 
-    @property
-    def name(self) -> str:
-        """The name it is chosen by."""
-        ...
+    body: bytes = field(repr=False)
+    headers: Mapping[str, str] = field(repr=False)
+    """By lower-case name."""
+    url: str = field(default="", repr=False)
+    """The public address that was called, with its query."""
+    method: str = "POST"
 
-    def capabilities(self, channel: Channel) -> Capabilities:
-        """Say what can be relied on."""
-        ...
 
-    async def send(self, message: Message) -> Reported:
-        """Submit once, within `wire.SEND_BUDGET`; raises a ProviderError or Misconfigured."""
-        ...
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One address on a provider's own list, and whose word put it there."""
 
-    async def look_up(self, channel: Channel, key: str, provider_id: str | None) -> Reported | None:
-        """Ask what became of an attempt; None: the provider does not know it, which is no proof of anything.
+    address: str = field(repr=False)
+    reason: SuppressionReason
+    at: datetime
+    """When, by the provider's clock (UTC)."""
 
-        Raises ReadFailed or Misconfigured.
-        """
-        ...
 
-    def verify(self, headers: Mapping[str, str], body: bytes) -> None:
-        """Raise Forged unless the provider itself sent this callback, and lately."""
-        ...
+class Level(StrEnum):
+    """What a finding asks of its reader."""
 
-    def parse(self, headers: Mapping[str, str], body: bytes) -> tuple[Reported, ...]:
-        """Read a verified callback; raises Forged for one that cannot be read."""
-        ...
+    OK = "ok"
+    UNCHECKED = "not checked"
+    """Nobody could tell: never the same as ok."""
+    NOTE = "note"
+    """True, and worth knowing: nothing to do."""
+    PROBLEM = "problem"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of an examination; a problem says what to do."""
+
+    level: Level
+    about: str
+    says: str

@@ -1,13 +1,4 @@
-"""What can go wrong with a provider, by what a caller may do about it.
-
-    Exception
-    ├── ProviderError      retry_after: how long the provider asks us to wait, if it said so
-    │   ├── NotSent        proven not accepted: the send may be repeated
-    │   ├── Rejected       refused for good: `reported` says with which status
-    │   ├── Ambiguous      may have been accepted: repeat only under a key that the provider honours
-    │   └── ReadFailed     a look-up that failed: it proves nothing, and may be repeated
-    ├── Misconfigured      credentials, sender or address of the API are wrong; never the recipient's fault
-    └── Forged             a callback that must not be believed
+"""What can go wrong with a provider, by what a caller may do about it; `base` draws the tree.
 
 `Misconfigured` stands outside the tree, so that no handler of a provider's failures swallows it.
 

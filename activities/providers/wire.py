@@ -19,7 +19,8 @@ from typing import Final
 
 import httpx
 
-from activities.providers.answers import Answer
+from activities.providers import answers
+from activities.providers.answers import Answer, Json
 from activities.providers.errors import Ambiguous, Misconfigured, NotSent, ReadFailed
 
 CONNECT_TIMEOUT: Final = timedelta(seconds=5)
@@ -103,6 +104,14 @@ async def fetch(
         raise Misconfigured(_NO_SCHEME) from None
     except Exception as fault:  # noqa: BLE001  # whatever broke, nothing was learnt
         raise ReadFailed(_named(fault)) from None
+
+
+async def check(client: httpx.AsyncClient, request: httpx.Request) -> Json:
+    """Perform a check of the set-up once, and return its fields; raises ReadFailed or Misconfigured."""
+    fields = answers.found(await fetch(client, request))
+    if fields is None:
+        raise ReadFailed("it does not know what was asked for")
+    return fields
 
 
 async def _perform(client: httpx.AsyncClient, request: httpx.Request, budget: timedelta) -> Answer:

@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from activities.store import tables
 from activities.store.errors import Conflict, Missing
 from activities.store.records import AttemptRow, NoticeRow
-from workflows.policy.keys import attempted
+from workflows.policy.keys import attempt_digest, attempted
 from workflows.policy.words import AttemptState
 
 
@@ -55,7 +55,8 @@ async def plan(connection: AsyncConnection, key: str) -> AttemptRow:
         number=of.number,
         state=AttemptState.PLANNED,
     )
-    await connection.execute(tables.attempts.insert().values(row.model_dump()))
+    values = row.model_dump() | {"digest": attempt_digest(key)}
+    await connection.execute(tables.attempts.insert().values(values))
     return row
 
 

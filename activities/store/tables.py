@@ -84,7 +84,7 @@ attempts = Table(
     Column("channel", String, nullable=False),
     Column("number", Integer, nullable=False),
     Column("provider", String),
-    Column("provider_id", String),
+    Column("provider_id", String, index=True),
     _hash(nullable=True),
     Column("state", String, nullable=False),
     Column("status", String),
@@ -95,6 +95,7 @@ attempts = Table(
     Column("settled_at", Instant),
     Column("note", String),
     Column("version", Integer, nullable=False),
+    Column("digest", String, index=True, unique=True),
 )
 
 observations = Table(

@@ -19,9 +19,10 @@ from activities.clock import EngineClock
 from activities.dispatching import Dispatcher
 from activities.gate import Gate
 from activities.keyring import Keyring
-from activities.providers.base import Capabilities, Message, Reported
+from activities.providers.base import Capabilities, Finding, Message, Reported
 from activities.providers.errors import Misconfigured
 from activities.providers.registry import Providers
+from activities.sharing import Sharing
 from activities.store.attempts import AttemptRow, Fresh
 from activities.store.ledger import Ledger
 from activities.store.notices import Terms
@@ -100,9 +101,7 @@ class Scripted:
             raise view.with_traceback(None)
         return view
 
-    def verify(self, headers: object, body: bytes) -> None: ...
-
-    def parse(self, headers: object, body: bytes) -> tuple[Reported, ...]:  # noqa: ARG002 - no callbacks
+    async def examine(self, channel: Channel) -> tuple[Finding, ...]:  # noqa: ARG002 - nothing to find
         return ()
 
 
@@ -126,6 +125,10 @@ class Deployment(Providers):
 
 def dispatcher(ledger: Ledger, *providers: Scripted) -> Dispatcher:
     return Dispatcher(Gate(ledger, KEYRING), SHIPPED, Deployment(*providers), pause=timedelta())
+
+
+SILENT = Sharing(SHIPPED, Deployment(Scripted()))
+"""Tells no provider."""
 
 
 def request(**changes: object) -> NoticeRequest:

@@ -100,6 +100,41 @@ def test_a_kind_proves_only_the_channels_that_it_is_asked_about() -> None:
         kind.prove(fields, [SMS, EMAIL])
 
 
+def test_only_email_that_is_not_essential_says_where_it_ends() -> None:
+    offered = {
+        (name, channel): kind.render(channel, kind.sample.fields).unsubscribe_url
+        for name, kind in SHIPPED.kinds.items()
+        for channel in kind.policy.route
+    }
+    ends = "https://fernhill.example/u/5RwT9c"
+    assert {each: url for each, url in offered.items() if url} == {("weekly_digest", EMAIL): ends}
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({}, "fields.unsubscribe_url: missing, and this kind is not essential: its email must offer an end"),
+        ({"unsubscribe_url": "mailto:a"}, "fields.unsubscribe_url: must be a whole link: https://host/…"),
+        (
+            {"unsubscribe_url": "https://a.example/x\r\nBcc: b"},
+            "fields.unsubscribe_url: must be a link in ASCII without spaces: percent-encode the rest",
+        ),
+    ],
+)
+def test_email_that_is_not_essential_must_offer_an_end_whatever_its_templates_use(
+    notices: Path, changes: dict[str, str], problem: str
+) -> None:
+    folder = notices / "weekly_digest"
+    for file in ("email.html.mustache", "email.txt.mustache"):
+        template = folder / file
+        template.write_text(template.read_text().replace("{{unsubscribe_url}}", "https://a.example/"))
+    sample = json.loads((folder / "sample.json").read_text())
+    del sample["fields"]["unsubscribe_url"]
+    sample["fields"] |= changes
+    (folder / "sample.json").write_text(json.dumps(sample))
+    assert problems(notices) == [f"weekly_digest/sample.json: {problem}"]
+
+
 def test_an_unknown_kind_is_told_which_there_are() -> None:
     with pytest.raises(UnknownKind) as caught:
         SHIPPED.get("pasword_reset")

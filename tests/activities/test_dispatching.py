@@ -18,6 +18,7 @@ from tests.activities.given import (
     EMAIL,
     KEYRING,
     NOW,
+    SHIPPED,
     Scripted,
     SetClock,
     admitted,
@@ -249,3 +250,15 @@ async def test_a_known_dispatch_can_be_read_if_the_provider_that_took_it_can(
     receipt = await dispatcher(ledger, now, former).send(send(asked), SetClock())
 
     assert (receipt.provider, receipt.readable) == ("former", readable)
+
+
+async def test_a_message_that_is_not_essential_carries_where_it_ends(ledger: Ledger) -> None:
+    sample = SHIPPED.get("weekly_digest").sample
+    asked = await admitted(ledger, sample.model_copy(update={"event_id": "week-of-headers"}))
+    provider = Scripted()
+
+    await dispatcher(ledger, provider).send(send(asked), SetClock())
+
+    [message] = provider.crossed
+    assert message.headers["List-Unsubscribe"] == f"<{sample.fields['unsubscribe_url']}>"
+    assert message.headers["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"

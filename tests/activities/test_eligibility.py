@@ -13,6 +13,7 @@ from tests.activities.given import (
     EXPIRY,
     KEYRING,
     NOW,
+    SILENT,
     SMS,
     admitted,
     after,
@@ -28,7 +29,7 @@ from workflows.policy.words import Channel, SuppressionReason
 
 
 def eligibility(ledger: Ledger) -> LedgerEligibility:
-    return LedgerEligibility(Gate(ledger, KEYRING))
+    return LedgerEligibility(Gate(ledger, KEYRING), SILENT)
 
 
 def check(asked: NoticeRequest, channel: Channel = EMAIL, number: int = 1) -> calls.Check:

@@ -26,6 +26,7 @@ from activities.hosting import (
     running,
     worker_of,
 )
+from activities.providers.registry import PROVIDERS
 from activities.settings import Settings, SettingsError
 from activities.store.errors import Unmigrated
 from activities.store.ledger import Ledger
@@ -62,6 +63,7 @@ def test_everything_that_a_workflow_may_ask_for_is_offered_once(ledger: Ledger) 
     assert len(names(declared)) == 7
 
 
+KNOWN = ", ".join(sorted(PROVIDERS))
 FILE = "notices/password_reset/policy.toml"
 
 
@@ -76,12 +78,12 @@ def changed(watch: Watch) -> Catalogue:
         (
             SHIPPED,
             {"sms": "sandbx"},
-            "STANDBY_SMS: provider 'sandbx' is not known: choose one of sandbox",
+            f"STANDBY_SMS: provider 'sandbx' is not known: choose one of {KNOWN}",
         ),
         (
             changed(Watch(provider="pigeon")),
             {},
-            f"{FILE}: email.provider: provider 'pigeon' is not known: choose one of sandbox",
+            f"{FILE}: email.provider: provider 'pigeon' is not known: choose one of {KNOWN}",
         ),
     ],
     ids=["of the deployment", "of a kind"],

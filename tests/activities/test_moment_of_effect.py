@@ -18,6 +18,7 @@ from tests.activities.given import (
     EMAIL,
     KEYRING,
     NOW,
+    SILENT,
     SMS,
     Scripted,
     SetClock,
@@ -135,7 +136,7 @@ def check(asked: NoticeRequest, channel: Channel) -> calls.Check:
 @BARS
 async def test_a_bar_that_came_after_the_check_stops_the_send(ledger: Ledger, bar: Bar, reason: str) -> None:
     asked = await admitted(ledger)
-    checks = LedgerEligibility(Gate(ledger, KEYRING))
+    checks = LedgerEligibility(Gate(ledger, KEYRING), SILENT)
     assert (await engine().run(checks.check, check(asked, SMS))).answer is Answer.YES
     await bar(ledger, asked)
     provider = Scripted()

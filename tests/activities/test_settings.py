@@ -3,8 +3,10 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
+from activities.accounts import Sandbox
 from activities.keyring import Keyring, KeyringError
 from activities.settings import LogFormat, LogLevel, Settings, SettingsError, keyring
+from activities.variables import Credential
 
 
 def test_an_empty_environment_gives_the_development_defaults() -> None:
@@ -12,8 +14,8 @@ def test_an_empty_environment_gives_the_development_defaults() -> None:
     assert read.database_url.get_secret_value() == "sqlite:///standby.db"
     assert (read.email, read.sms, read.task_queue) == ("sandbox", "sandbox", "standby")
     assert read.notices == Path("notices")
-    assert read.sandbox_url == "http://127.0.0.1:8025"
-    assert read.sandbox_honours_keys
+    assert read.sandbox.url == "http://127.0.0.1:8025"
+    assert read.sandbox.honours_keys
     assert not read.plaintext
     assert (read.log, read.log_level) == (LogFormat.JSON, LogLevel.INFO)
 
@@ -43,9 +45,7 @@ def test_every_variable_is_read() -> None:
         email="smtp",
         sms="other",
         task_queue="blue",
-        sandbox_url="http://sandbox:8025",
-        sandbox_secret=SecretStr("s"),
-        sandbox_honours_keys=False,
+        sandbox=Sandbox(url="http://sandbox:8025", secret=Credential("s"), honours_keys=False),
         log=LogFormat.TEXT,
         log_level=LogLevel.DEBUG,
     )
@@ -109,10 +109,7 @@ def test_all_mistakes_are_told_at_once() -> None:
 def test_a_secret_may_come_as_a_file(tmp_path: Path) -> None:
     file = tmp_path / "secret"
     file.write_text("hunter2\n")
-    assert (
-        Settings.read({"STANDBY_SANDBOX_SECRET_FILE": str(file)}).sandbox_secret.get_secret_value()
-        == "hunter2"
-    )
+    assert Settings.read({"STANDBY_SANDBOX_SECRET_FILE": str(file)}).sandbox.secret.reveal() == "hunter2"
 
 
 def test_an_empty_variable_is_unset() -> None:

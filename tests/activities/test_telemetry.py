@@ -8,6 +8,9 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
+from opentelemetry import metrics
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -17,6 +20,7 @@ from temporalio.contrib.opentelemetry import OpenTelemetryPlugin
 from temporalio.testing import ActivityEnvironment
 
 from activities import logs, telemetry
+from activities.providers.errors import Misconfigured
 from activities.settings import LogFormat, LogLevel
 from workflows.policy.words import Channel, Status
 
@@ -157,3 +161,20 @@ def test_tracing_may_be_set_up_twice(spans: InMemorySpanExporter) -> None:
     with telemetry.provider_call("look_up", attempt_key="k:e:r:sms:1", provider="p", channel=Channel.SMS):
         pass
     assert [len(each.get_finished_spans()) for each in (spans, later)] == [1, 1]
+
+
+async def test_each_provider_call_is_counted_by_what_came_of_it() -> None:
+    reader = InMemoryMetricReader()
+    metrics.set_meter_provider(MeterProvider([reader]))
+    facts = {"attempt_key": "k:e:u:email:1", "provider": "sandbox", "channel": Channel.EMAIL}
+    with telemetry.provider_call("send", **facts) as call:  # type: ignore[arg-type]
+        call.answered(Status.PENDING)
+    with pytest.raises(Misconfigured), telemetry.provider_call("send", **facts):  # type: ignore[arg-type]
+        raise Misconfigured("HTTP 401")
+
+    data = json.loads(reader.get_metrics_data().to_json())  # type: ignore[union-attr]
+    [counted] = data["resource_metrics"][0]["scope_metrics"][0]["metrics"]
+    found = {point["attributes"]["outcome"]: point["value"] for point in counted["data"]["data_points"]}
+    assert counted["name"] == "standby.provider.calls"
+    assert (found["pending"], found["Misconfigured"]) == (1, 1)
+    assert "k:e:u" not in json.dumps(data)

@@ -15,6 +15,12 @@ from tests.console.shell import BAD, NOT_REACHED, REACHED, ROOT, UNREACHABLE, Sh
 RUNS = 12
 """The SDK aborts an ordinary exit in up to one run of ten."""
 
+COMMANDS = (
+    *("send", "show", "withdraw", "schema"),
+    *("doctor", "providers", "migrate"),
+    *("dev", "demo", "version"),
+)
+
 
 async def test_each_exit_code_leaves_the_process(shell: Shell, alone: Shell) -> None:
     reached, unreached, bad = (shell.file(document(f"command-{n}"), name=f"{n}.json") for n in range(3))
@@ -74,7 +80,7 @@ async def test_help_shows_an_example_for_every_command(shell: Shell) -> None:
     told = await shell.run("--help")
     assert told.code == REACHED
     assert "completion" not in told.out
-    for command in ("send", "show", "withdraw", "schema", "migrate", "dev", "demo", "version"):
+    for command in COMMANDS:
         assert command in told.out
         assert f"standby {command}" in (await shell.run(command, "--help")).out.partition("Example:")[2]
 

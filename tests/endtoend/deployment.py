@@ -4,10 +4,11 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 import httpx
 from temporalio.client import Client, Plugin
@@ -23,7 +24,8 @@ from activities.store.records import AttemptRow, Story
 from console.engine import EngineAt
 from console.starting import Handle, begin
 from sandbox.config import Config
-from sandbox.server import Running, serve
+from sandbox.server import serve
+from sandbox.serving import Running
 from tests.endtoend.doomed import READY, STRUCK, Point
 from tests.endtoend.scenes import PATIENCE, ended, until
 from workflows.policy.address import canonical
@@ -90,6 +92,8 @@ class Manner:
     queue: str
     scale: float
     ledger_url: str
+    choices: Mapping[str, str] = field(default_factory=dict)
+    """Further variables: which providers, and how they are reached."""
 
     @property
     def environ(self) -> dict[str, str]:
@@ -101,6 +105,7 @@ class Manner:
             "STANDBY_TASK_QUEUE": self.queue,
             "TEMPORAL_ADDRESS": self.engine.address,
             **sealing,
+            **self.choices,
         }
 
     @property
@@ -201,6 +206,7 @@ class Town:
         scale: float = QUICK,
         sealed: bool = True,
         ledger_url: str | None = None,
+        choices: Mapping[str, str] = MappingProxyType({}),
     ) -> AsyncIterator[Manner]:
         """Found one with a sandbox, a migrated ledger and a task queue of its own."""
         name = f"queue-{len(self.founded)}"
@@ -213,7 +219,7 @@ class Town:
             Keyring.create(keys)
         await migrate(url)
         async with serve(Config(honours_keys=honours_keys, scale=scale)) as sandbox:
-            yield Manner(honours_keys, home, self.engine, sandbox, keys, name, scale, url)
+            yield Manner(honours_keys, home, self.engine, sandbox, keys, name, scale, url, choices)
 
 
 def hashed(manner: Manner, channel: Channel, address: str) -> str:

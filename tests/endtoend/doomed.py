@@ -28,7 +28,8 @@ from typing_extensions import override
 from activities.catalogue import Catalogue
 from activities.connect import connect, finish
 from activities.hosting import Parts, open_ledger, worker_of
-from activities.providers.base import Message, Provider, Reported
+from activities.providers.base import Message, Reported
+from activities.providers.provider import Provider
 from activities.providers.registry import Providers
 from activities.providers.wire import new_client
 from activities.settings import Settings, keyring

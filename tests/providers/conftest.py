@@ -5,9 +5,10 @@ import httpx
 import pytest
 
 from activities.providers import wire
-from activities.providers.base import Provider
-from tests.providers.scripted import Scripted, answer, scripted
-from tests.providers.subjects import SUBJECTS, Subject
+from activities.providers.provider import Provider
+from tests.providers.scripted import Scripted, scripted
+from tests.providers.subject import Subject
+from tests.providers.subjects import SUBJECTS
 
 SHORT = timedelta(seconds=0.15)
 """The budget of an adapter whose server may say nothing at all."""
@@ -34,5 +35,5 @@ async def script() -> AsyncIterator[Scripted]:
 
 @pytest.fixture
 def provider(subject: Subject, client: httpx.AsyncClient, script: Scripted) -> Provider:
-    script.answer = answer(201, subject.taken)
-    return subject.at(client, script.url, SHORT)
+    script.answer = subject.taken
+    return subject.at(client, script.url)

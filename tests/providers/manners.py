@@ -9,18 +9,20 @@ import httpx
 
 from activities.providers.base import Message, Reported
 from activities.providers.sandbox import Sandbox
+from activities.variables import Credential
 from sandbox.config import Config
 from sandbox.fates import Fate
-from sandbox.server import Running, serve
-from tests.providers.subjects import EMAIL, SECRET, SMS
+from sandbox.server import serve
+from sandbox.serving import Running
+from tests.providers.subject import EMAIL, SECRET, SMS
 from workflows.policy.words import Channel
 
 BEGINNING = datetime(2026, 12, 1, 10, 0, tzinfo=UTC)
 
-SCALE = 0.01
-"""A reply that takes 40 s takes 0.4 s here."""
+SCALE = 0.05
+"""A reply that takes 40 s takes 2 s here."""
 
-BUDGET = timedelta(seconds=0.15)
+BUDGET = timedelta(seconds=1)
 
 
 @dataclass(slots=True)
@@ -51,7 +53,12 @@ class House:
     def provider(self) -> Sandbox:
         """The adapter, with a short budget."""
         return Sandbox(
-            self.client, self.running.url, SECRET, self.honours_keys, budget=BUDGET, clock=self.clock
+            self.client,
+            self.running.url,
+            Credential(SECRET),
+            self.honours_keys,
+            budget=BUDGET,
+            clock=self.clock,
         )
 
     async def state(self, message: Message, provider_id: str | None) -> Reported | None:

@@ -8,7 +8,9 @@ from datetime import timedelta
 import httpx
 import pytest
 
+from activities.providers.base import Callback
 from activities.providers.errors import Forged
+from activities.variables import Credential
 from sandbox.config import Config
 from sandbox.fates import RECOVERS_AFTER, Fate
 from tests.providers.manners import BEGINNING, SCALE, Clock, House, house, message
@@ -16,6 +18,10 @@ from tests.providers.scripted import Received, Scripted, answer, scripted
 from workflows.policy.words import Status
 
 Told = tuple[House, list[Received]]
+
+
+def as_called(received: Received) -> Callback:
+    return Callback(received.body, received.headers)
 
 
 @pytest.fixture(scope="module")
@@ -31,8 +37,8 @@ async def told(client: httpx.AsyncClient) -> AsyncIterator[Told]:
 async def test_each_event_is_called_back_twice_and_is_the_same_event(told: Told) -> None:
     served, calls = told
     for call in calls:
-        served.provider.verify(call.headers, call.body)
-    events = [event for call in calls for event in served.provider.parse(call.headers, call.body)]
+        await served.provider.verify(as_called(call))
+    events = [event for call in calls for event in served.provider.parse(as_called(call))]
 
     assert [event.status for event in events] == [Status.TEMPORARY_FAILURE] * 2 + [Status.DELIVERED] * 2
     assert [event.event_id for event in events[:2]] == [events[0].event_id] * 2
@@ -43,7 +49,7 @@ async def test_each_event_is_called_back_twice_and_is_the_same_event(told: Told)
 
 async def test_events_that_arrive_in_the_wrong_order_keep_their_own_times(told: Told) -> None:
     served, calls = told
-    late, early = (served.provider.parse({}, calls[index].body)[0] for index in (3, 0))
+    late, early = (served.provider.parse(as_called(calls[index]))[0] for index in (3, 0))
 
     assert (late.status, early.status) == (Status.DELIVERED, Status.TEMPORARY_FAILURE)
     assert early.provider_at == BEGINNING
@@ -78,7 +84,7 @@ async def test_a_forged_callback_is_not_believed(told: Told, header: str, value:
     served, calls = told
 
     with pytest.raises(Forged):
-        served.provider.verify({**calls[0].headers, header: value}, calls[0].body)
+        await served.provider.verify(Callback(calls[0].body, {**calls[0].headers, header: value}))
 
 
 async def test_one_altered_byte_or_another_secret_is_not_believed(told: Told) -> None:
@@ -86,9 +92,9 @@ async def test_one_altered_byte_or_another_secret_is_not_believed(told: Told) ->
     altered = calls[0].body.replace(b"deferred", b"deferreD")
 
     with pytest.raises(Forged, match="signature"):
-        served.provider.verify(calls[0].headers, altered)
+        await served.provider.verify(Callback(altered, calls[0].headers))
     with pytest.raises(Forged, match="signature"):
-        replace(served.provider, secret="another").verify(calls[0].headers, calls[0].body)
+        await replace(served.provider, secret=Credential("another")).verify(as_called(calls[0]))
 
 
 @pytest.mark.parametrize("age", [-300, 0, 300])
@@ -96,7 +102,7 @@ async def test_a_callback_is_believed_for_five_minutes(told: Told, age: int) -> 
     served, calls = told
     provider = replace(served.provider, clock=Clock(BEGINNING + timedelta(seconds=age)))
 
-    provider.verify({name.upper(): value for name, value in calls[0].headers.items()}, calls[0].body)
+    await provider.verify(as_called(calls[0]))
 
 
 @pytest.mark.parametrize("age", [-301, 301])
@@ -105,4 +111,4 @@ async def test_a_stale_callback_is_not_believed(told: Told, age: int) -> None:
     provider = replace(served.provider, clock=Clock(BEGINNING + timedelta(seconds=age)))
 
     with pytest.raises(Forged, match="too far from now"):
-        provider.verify(calls[0].headers, calls[0].body)
+        await provider.verify(as_called(calls[0]))

@@ -66,7 +66,9 @@ async def test_the_inbox_lists_each_accepted_message_once(sandbox: httpx.AsyncCl
         await sandbox.post("/v1/messages", json=draft(to=to, text="Grüße 👋", key=f"key of {to}"))
     rows = (await sandbox.get("/inbox.json")).json()
 
-    assert [row.keys() for row in rows] == [{"id", "channel", "to", "key", "at", "subject", "body"}]
+    assert [row.keys() for row in rows] == [
+        {"id", "channel", "to", "key", "at", "subject", "body", "headers"}
+    ]
     assert rows[0]["key"] == "key of anna@example.test"
     assert rows[0]["body"] == "Grüße 👋"
 

@@ -24,6 +24,7 @@ from tests.store.facts import (
     claim,
     report,
 )
+from workflows.policy.keys import attempt_digest
 from workflows.policy.models import Result
 from workflows.policy.words import AttemptState, Channel, Outcome, Phase, Source, Status
 
@@ -239,3 +240,26 @@ async def test_a_claimer_that_is_cancelled_holds_no_lock(ledger: Ledger) -> None
         await asyncio.gather(claiming, return_exceptions=True)
 
     assert await asyncio.wait_for(claim(ledger), timeout=60) == Fresh(dispatch=1)
+
+
+async def test_a_callback_finds_its_attempt_by_digest_or_by_the_providers_id(ledger: Ledger) -> None:
+    await admit(ledger)
+    await claim(ledger)
+    await ledger.evidence.observe(report(Status.PENDING, provider_id="p-7"), at=NOW)
+    whose = ledger.attempts.whose
+
+    assert await whose("sandbox", digest=attempt_digest(EMAIL), provider_id=None) == EMAIL
+    assert await whose("sandbox", digest=None, provider_id="p-7") == EMAIL
+    assert await whose("another", digest=attempt_digest(EMAIL), provider_id="p-7") is None
+    assert await whose("sandbox", digest=attempt_digest(SMS), provider_id="p-7") is None
+    assert await whose("sandbox", digest=None, provider_id="p-8") is None
+    assert await whose("sandbox", digest=None, provider_id=None) is None
+
+
+async def test_an_id_that_two_attempts_share_names_neither(ledger: Ledger) -> None:
+    await admit(ledger)
+    for key in (EMAIL, SMS):
+        await claim(ledger, key)
+        await ledger.evidence.observe(report(Status.PENDING, key=key, provider_id="p-9"), at=NOW)
+
+    assert await ledger.attempts.whose("sandbox", digest=None, provider_id="p-9") is None

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
@@ -16,10 +17,11 @@ from activities.store.database import new_engine, reading, writing
 from activities.store.engine import open_engine
 from activities.store.errors import Unmigrated
 from activities.store.ledger import Ledger
-from activities.store.migrate import Migration, is_current, migrate
+from activities.store.migrate import Migration, _config, is_current, migrate
 from activities.store.tables import metadata
 from tests.store.conftest import Databases
 from tests.store.facts import admit
+from workflows.policy.keys import attempt_digest
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = ScriptDirectory(str(Path(activities.store.__file__).parent / "migrations"))
@@ -117,6 +119,37 @@ async def test_a_newer_ledger_serves_older_code_and_is_left_as_it_is(databases: 
     assert await is_current(engine)
     assert await migrate(url) == Migration("9999", "9999")
     await engine.dispose()
+
+
+async def test_attempts_of_an_older_ledger_are_named_by_their_digests(databases: Databases) -> None:
+    url = await databases.empty()
+    engine = new_engine(url)
+
+    def to_the_first(connection: Connection) -> None:
+        config = _config()
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0001")
+
+    async with writing(engine) as connection:
+        await connection.run_sync(to_the_first)
+        for statement in _OLDER.split(";"):
+            await connection.execute(text(statement))
+
+    assert await migrate(url) == Migration("0001", str(HEAD))
+
+    found = Ledger(engine).attempts.whose("sandbox", digest=attempt_digest("k:e:u:email:1"), provider_id=None)
+    assert await found == "k:e:u:email:1"
+    await engine.dispose()
+
+
+_OLDER = """
+INSERT INTO policies (digest, terms) VALUES ('d', '{}');
+INSERT INTO notices (key, kind, event_id, recipient_id, chain, policy_digest, route, phase, expires_at, reads,
+created_at, version) VALUES ('k:e:u', 'k', 'e', 'u', 'c', 'd', '[]', 'queued', '2026-01-01T00:00:00Z', 0,
+'2026-01-01T00:00:00Z', 0);
+INSERT INTO attempts (key, notice_key, channel, number, provider, state, is_final, dispatches, version)
+VALUES ('k:e:u:email:1', 'k:e:u', 'email', 1, 'sandbox', 'ambiguous', FALSE, 1, 1)
+"""
 
 
 def test_revisions_are_numbered_in_order() -> None:

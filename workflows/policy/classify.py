@@ -104,6 +104,8 @@ _ELSEWHERE = re.compile(
 _ACCUSING = frozenset({Status.INVALID_RECIPIENT, Status.UNRECOGNIZED})
 """Provider classes that need a second look; any other one excuses the recipient and is believed."""
 
+_FAILURES = frozenset({Status.INVALID_RECIPIENT, Status.REJECTED, Status.TEMPORARY_FAILURE})
+
 
 def extract(text: str, status: str | None = None) -> str | None:
     """Return a report's code: directly after the reply code (RFC 2034), else `status`, else any.
@@ -141,6 +143,21 @@ def classify(
     words = _words(text)
     judged = _contradiction(words) or _row(found, words, hint) or _by_reply(answer)
     return _excuse(answer, words) or judged if judged.status is Status.INVALID_RECIPIENT else judged
+
+
+def blame(
+    code: str | None,
+    text: str,
+    hint: Status | None = None,
+    reply: int | None = None,
+    default: Status = Status.REJECTED,
+) -> Status:
+    """Return what a message failed for, of which its provider says that it failed: never a success.
+
+    `default` is what a report means that says nothing else.
+    """
+    judged = classify(code, text, hint, reply).status
+    return judged if judged in _FAILURES else default
 
 
 def _words(text: str) -> str:

@@ -27,10 +27,15 @@ _SAID: Mapping[tuple[Channel, SuppressionReason], SuppressionReason] = MappingPr
 def suppression(seen: Observation, channel: Channel) -> SuppressionReason | None:
     """Return why this address must not be written to any more, if the report says so."""
     if seen.opt_out in OPT_OUTS:
-        return _SAID.get((channel, seen.opt_out), seen.opt_out)
+        return said(channel, seen.opt_out)
     if seen.status is Status.INVALID_RECIPIENT and seen.is_final:
         return SuppressionReason.INVALID_RECIPIENT
     return None
+
+
+def said(channel: Channel, reason: SuppressionReason) -> SuppressionReason:
+    """Return a reason in the channel's own word."""
+    return _SAID.get((channel, reason), reason)
 
 
 def blocks(reason: SuppressionReason, channel: Channel, *, essential: bool) -> bool:

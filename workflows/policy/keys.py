@@ -74,6 +74,11 @@ def attempted(key: str) -> Attempted:
     return Attempted(key_of(said["notice"]), Channel(said["channel"]), int(said["number"]))
 
 
+def attempt_digest(key: str) -> str:
+    """Return the SHA-256 of an attempt key, in hex: its name where a provider has no room for the key."""
+    return hashlib.sha256(key.encode()).hexdigest()
+
+
 def _encode(part: str) -> str:
     """Percent-encode all but unreserved characters; an overlong part ends in `~` and its digest.
 

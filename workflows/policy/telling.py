@@ -133,7 +133,9 @@ def _row(attempt: Attempt) -> tuple[str, ...]:
             f"not sent: {attempt.ruled_out or 'provider took nothing'}" if _is_out(attempt) else "not sent"
         )
     evidence = f"{attempt.status or '-'}{' (final)' if attempt.is_final else ''}"
-    return attempt.channel, state, evidence, str(attempt.reads), _cell(attempt.provider_id)
+    # Where nobody can be asked, the provider's acceptance is all there is.
+    reads = str(attempt.reads) if attempt.readable else "cannot be asked"
+    return attempt.channel, state, evidence, reads, _cell(attempt.provider_id)
 
 
 def _cell(provider_id: str | None) -> str:

@@ -1,0 +1,120 @@
+"""How the text of one variable is read: a flag, the origin of an API, a secret, a sender."""
+
+import re
+from email.utils import parseaddr
+from pathlib import Path
+from typing import Annotated, Final, Self
+
+from pydantic import AfterValidator, BeforeValidator, GetCoreSchemaHandler
+from pydantic_core import CoreSchema, core_schema
+
+from workflows.policy import address
+
+_FLAGS: Final = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
+_ORIGIN: Final = re.compile(r"https?://[^\s/?#@]+/?")
+_WORD: Final = re.compile(r"[!-~]+")
+_LONGEST_SENDER: Final = 200
+
+
+def _flag(value: object) -> object:
+    if isinstance(value, str):
+        if value.lower() not in _FLAGS:
+            raise ValueError("must be 1 or 0")
+        return _FLAGS[value.lower()]
+    return value
+
+
+def _origin(value: str) -> str:
+    if not _ORIGIN.fullmatch(value):
+        raise ValueError("must be like http://127.0.0.1:8025, without a path")
+    return value.rstrip("/")
+
+
+def _email_sender(value: str) -> str:
+    _, written = parseaddr(value)
+    try:
+        address.email(written)
+    except address.AddressError:
+        written = ""
+    if not written or not value.isprintable():
+        raise ValueError("must be like notices@example.com or Example <notices@example.com>")
+    return value
+
+
+def _sms_sender(value: str) -> str:
+    if not value.isascii() or not value.isprintable() or len(value) > _LONGEST_SENDER:
+        raise ValueError("must be a number (+14155550100), a short code, a sender id, or the id of a pool")
+    return value
+
+
+def _words(value: object) -> object:
+    return tuple(value.replace(",", " ").split()) if isinstance(value, str) else value
+
+
+Flag = Annotated[bool, BeforeValidator(_flag)]
+Origin = Annotated[str, AfterValidator(_origin)]
+"""Scheme and host of an API, without a path."""
+EmailSender = Annotated[str, AfterValidator(_email_sender)]
+"""An address, or a name and an address in angle brackets."""
+SmsSender = Annotated[str, AfterValidator(_sms_sender)]
+Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
+"""Several words, separated by commas or blanks."""
+
+
+class Credential:
+    """A secret: its value, or the file that holds it, which is read at every use.
+
+    So a secret that is rotated where it is mounted holds from the next call on. While the file cannot be
+    read, or holds nothing that can be a secret, the last one that could be read stays in force.
+    """
+
+    __slots__ = ("_file", "_value")
+
+    def __init__(self, value: str, file: Path | None = None) -> None:
+        """Raises ValueError for what no header could carry."""
+        if not _WORD.fullmatch(value):
+            raise ValueError("must be one word of printable ASCII")
+        self._value = value
+        self._file = file
+
+    @classmethod
+    def kept_in(cls, file: Path) -> Self:
+        """Take a secret from a file; raises OSError or ValueError where it has none."""
+        return cls(file.read_text().strip(), file)
+
+    def reveal(self) -> str:
+        """Return the secret that holds now."""
+        if self._file is not None:
+            try:
+                found = self._file.read_text().strip()
+            except (OSError, UnicodeDecodeError):
+                return self._value
+            if _WORD.fullmatch(found):
+                self._value = found
+        return self._value
+
+    def __repr__(self) -> str:
+        return "Credential(…)"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Credential) and self.reveal() == other.reveal()
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, _source: object, _handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Take a credential as it is, or a text or a path to make one from."""
+        return core_schema.no_info_plain_validator_function(cls._made)
+
+    @classmethod
+    def _made(cls, given: object) -> Self:
+        match given:
+            case cls():
+                return given
+            case str():
+                return cls(given)
+            case Path():
+                return cls.kept_in(given)
+            case _:
+                raise ValueError("must be one word of printable ASCII")
