@@ -1,5 +1,6 @@
 """The contract of every adapter: its provider's words, its capabilities, its callbacks."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta
 
@@ -7,7 +8,7 @@ import httpx
 import pytest
 
 from activities.providers import labels
-from activities.providers.base import Callback, Callbacks
+from activities.providers.base import Callback, Callbacks, Reported
 from activities.providers.errors import Forged, Rejected
 from activities.providers.provider import CallsBack, ListsSuppressions, Provider, TakesSuppressions
 from activities.providers.registry import PROVIDERS
@@ -15,7 +16,8 @@ from tests.providers.scripted import Scripted
 from tests.providers.subject import EMAIL, NOW, PERSONAL, SECRET, SMS, Heard, Refusal, Said, Subject
 from tests.providers.subjects import SUBJECTS, can, made, that
 from workflows.policy.keys import attempt_digest
-from workflows.policy.words import Status
+from workflows.policy.state import transition
+from workflows.policy.words import AttemptState, Status
 
 STATUSES = [
     pytest.param(subject, said, id=f"{subject.name}: {said.says}")
@@ -202,6 +204,36 @@ async def test_a_callback_is_believed_and_reads_as_documented(
         assert (said.attempt_key, said.attempt_digest) in {(subject.message.key, None), (None, digest)}
     else:
         assert said.provider_id
+
+
+def ends(reports: Iterable[Reported]) -> AttemptState:
+    """Return where an attempt comes by these reports."""
+    reached = AttemptState.SUBMITTED
+    for each in reports:
+        reached = transition(reached, each.status, is_final=each.is_final).state
+    return reached
+
+
+def first(subject: Subject, *statuses: Status, is_final: bool) -> Callback | None:
+    found = (each for each in subject.heard if each.status in statuses and each.is_final is is_final)
+    return next((each.callback for each in found), None)
+
+
+def on_the_way(subject: Subject) -> Callback | None:
+    return first(subject, Status.PENDING, Status.ACCEPTED, Status.TEMPORARY_FAILURE, is_final=False)
+
+
+def arrived(subject: Subject) -> Callback | None:
+    return first(subject, Status.DELIVERED, is_final=True)
+
+
+@that(lambda subject: on_the_way(subject) and arrived(subject))
+async def test_two_events_in_the_wrong_order_end_as_in_the_right_one(subject: Subject) -> None:
+    provider, calls = made(subject), (on_the_way(subject), arrived(subject))
+    assert isinstance(provider, CallsBack)
+    early, late = (provider.parse(each)[0] for each in calls if each)
+
+    assert ends([late, early]) is ends([early, late]) is AttemptState.CONFIRMED
 
 
 def altered(callback: Callback, header: str, *, bodies: bool) -> list[Callback]:
