@@ -98,6 +98,11 @@ class Catalogue:
         policies = [kind.policy for kind in self.kinds.values() if channel in kind.policy.route]
         return frozenset(policy.watch(channel).provider for policy in policies)
 
+    def is_essential(self, channel: Channel, chosen: str | None) -> bool:
+        """Whether a kind that people cannot unsubscribe from is served on a channel by a provider."""
+        policies = [kind.policy for kind in self.kinds.values() if channel in kind.policy.route]
+        return any(policy.essential and policy.watch(channel).provider == chosen for policy in policies)
+
     def scaled(self, factor: float) -> Self:
         """Return the same kinds with every duration multiplied, for a demonstration."""
         return type(self)(MappingProxyType({name: kind.scaled(factor) for name, kind in self.kinds.items()}))

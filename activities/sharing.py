@@ -9,6 +9,7 @@ from activities.logs import event
 from activities.providers.errors import Misconfigured, ProviderError
 from activities.providers.provider import TakesSuppressions
 from activities.providers.registry import Providers
+from workflows.policy.hygiene import blocks
 from workflows.policy.words import Channel, SuppressionReason
 
 
@@ -33,6 +34,9 @@ class Sharing:
         self, chosen: str | None, channel: Channel, address: str, reason: SuppressionReason
     ) -> None:
         try:
+            # A provider's list knows no kinds: what it holds back, it holds back from essential ones too.
+            if not blocks(reason, channel, essential=self.catalogue.is_essential(channel, chosen)):
+                return
             provider = self.providers.serving(channel, chosen)
             takes = provider.capabilities(channel).takes_suppressions
             if takes and isinstance(provider, TakesSuppressions):

@@ -10,7 +10,8 @@ answer                                          of a send                  of a 
 2xx otherwise                                   Ambiguous                  ReadFailed
 301, 302, 307, 308, 401, 403, 407               Misconfigured              Misconfigured
 425, 429                                        NotSent with Retry-After   ReadFailed, likewise
-404, 410 with a JSON object                     Rejected                   None
+404, 410 with a JSON object                     Misconfigured              None
+405 with a JSON object                          Misconfigured              ReadFailed
 408, 409, 5xx, anything unheard of              Ambiguous                  ReadFailed
 other 4xx with a JSON object                    Rejected                   ReadFailed
 other 4xx otherwise: a proxy's word, not its    NotSent                    ReadFailed
@@ -33,7 +34,7 @@ from workflows.policy.words import Status
 LONGEST_WAIT: Final = timedelta(hours=1)
 """No provider may make us wait longer, whatever its Retry-After says."""
 
-_MOVED = "it moved: check the address of the API"
+_MOVED = "there is no such address: check that of the API"
 _WRONG: Mapping[int, str] = MappingProxyType(
     {
         301: _MOVED,
@@ -48,6 +49,8 @@ _WRONG: Mapping[int, str] = MappingProxyType(
 _WAIT = frozenset({425, 429})
 _UNSURE = frozenset({408, 409})
 _UNKNOWN = frozenset({404, 410})
+_NOWHERE = frozenset({404, 405, 410})
+"""No recipient makes the address of a send unknown."""
 
 Json = Mapping[str, object]
 
@@ -109,7 +112,7 @@ def refusal(answer: Answer) -> ProviderError | Misconfigured:
     """Say what an answer without a usable acceptance proves about a send."""
     status = answer.status
     is_client_error = HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR
-    if status in _WRONG:
+    if status in _WRONG or (status in _NOWHERE and answer.fields() is not None):
         return _misconfigured(answer)
     if status in _WAIT:
         return NotSent(answer.words, retry_after=answer.retry_after())
@@ -123,7 +126,7 @@ def refusal(answer: Answer) -> ProviderError | Misconfigured:
 
 
 def _misconfigured(answer: Answer) -> Misconfigured:
-    return Misconfigured(f"{answer.words}: {_WRONG[answer.status]}")
+    return Misconfigured(f"{answer.words}: {_WRONG.get(answer.status, _MOVED)}")
 
 
 def found(answer: Answer) -> Json | None:

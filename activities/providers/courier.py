@@ -18,6 +18,7 @@ from activities.providers.refusals import LATER, UNREPEATABLE, UNSURE, Meaning, 
 from activities.providers.signatures import Clock
 from activities.settings import Settings
 from activities.variables import Credential
+from workflows.policy.address import ascii_domain
 from workflows.policy.words import Channel, Status
 
 _SERVER_ERROR = "api_error"
@@ -146,7 +147,7 @@ class Courier:
         """Say what goes where; only an override is exempt from `{{variables}}`, and texts have none."""
         told = {"title": message.subject, "body": message.text}
         content: dict[str, object] = {
-            "to": {_ADDRESSES[message.channel]: message.to},
+            "to": {_ADDRESSES[message.channel]: ascii_domain(message.to)},
             "content": {name: value for name, value in told.items() if value is not None},
             "routing": {"method": "single", "channels": [message.channel]},
         }

@@ -27,9 +27,10 @@ from activities.providers.infrai_words import (
     reported,
     word,
 )
-from activities.providers.refusals import REFUSED, UNREPEATABLE, Meaning, wrong
+from activities.providers.refusals import UNREPEATABLE, UNSURE, Meaning, wrong
 from activities.settings import Settings
 from activities.variables import Credential
+from workflows.policy.address import ascii_domain
 from workflows.policy.words import Channel, SuppressionReason
 
 NO_CREDIT: Final = "INSUFFICIENT_CREDIT"
@@ -96,7 +97,7 @@ class Infrai:
         """Submit once, under the key; `examine` compares what is sent with what it describes."""
         content = {
             "from": self.senders.get(message.channel),
-            "to": message.to,
+            "to": ascii_domain(message.to),
             "subject": message.subject,
             "body" if message.channel is Channel.SMS else "text": message.text,
             "html": message.html,
@@ -108,7 +109,8 @@ class Infrai:
         refusals.check(answer, REFUSALS, code)
         fields = answers.accepted(answer)
         if fields.get("ok") is False:
-            raise refusals.error(REFUSALS.get(code or "", REFUSED), answer, code or "not ok")
+            # Which refusals are final only discovery knows; the key makes a repetition safe.
+            raise refusals.error(REFUSALS.get(code or "", UNSURE), answer, code or "not ok")
         record = data_of(fields)
         provider_id = answers.accepted_id(answer, record, *IDS[message.channel])
         return reported(record if word(record) else {"state": "accepted"}, provider_id)
@@ -158,9 +160,12 @@ class Infrai:
 
     async def _key_holds(self, channel: Channel) -> Finding:
         try:
-            await self._read(self._get(self._record(channel, NOBODY)))
+            found = await self._read(self._get(self._record(channel, NOBODY)))
         except ReadFailed as fault:
             return Finding(Level.UNCHECKED, self.name, f"whether the key holds: {fault}")
+        if found is None:
+            says = "messages can be looked up; whether the key holds, it does not say before the first one"
+            return Finding(Level.UNCHECKED, self.name, says)
         return Finding(Level.OK, self.name, "the key holds, and messages can be looked up")
 
     def _sender(self, channel: Channel) -> Finding:

@@ -144,7 +144,7 @@ class Mailgun:
         signatures.stamped(timestamp, self.clock())
 
     def parse(self, callback: Callback) -> tuple[Reported, ...]:
-        """Read the one event of a callback; its id is the token, so that a signature is good for one."""
+        """Read the one event of a callback; its id is the token, which is to be taken once."""
         fields = posted(callback.body)
         event, token = part(fields, "event-data"), text(part(fields, "signature"), "token")
         if text(event, "event") is None or token is None:
@@ -167,7 +167,9 @@ class Mailgun:
         url, turned = f"{self._at(name)}?limit={PAGE}", set[str]()
         while url not in turned:
             turned.add(url)
-            page = await self._ask(url) or {}
+            page = await self._ask(url)
+            if page is None:
+                raise ReadFailed("it does not know that list")
             rows = parts(page, "items")
             for row in rows:
                 yield row

@@ -27,6 +27,7 @@ from activities.providers.postmark_words import BOUNCED, UNKNOWN
 from activities.providers.refusals import Proof
 from activities.settings import Settings
 from activities.variables import Credential
+from workflows.policy.address import ascii_domain
 from workflows.policy.words import Channel, Status, SuppressionReason
 
 CAPABILITIES: Mapping[Channel, Capabilities] = MappingProxyType(
@@ -55,6 +56,10 @@ CHOSEN = ("SuppressionReason=SpamComplaint", "SuppressionReason=ManualSuppressio
 """The parts of a stream's list that people put themselves on: a hard bounce is listed without its cause."""
 
 
+LONGEST_LIST = 50_000_000
+"""Bytes of a list that comes in one piece."""
+
+
 @dataclass(frozen=True, slots=True)
 class Postmark:
     """One server at Postmark, and one of its message streams."""
@@ -81,7 +86,7 @@ class Postmark:
         """Submit once."""
         content = {
             "From": self.sender.written,
-            "To": message.to,
+            "To": ascii_domain(message.to),
             "Subject": message.subject,
             "TextBody": message.text,
             "HtmlBody": message.html,
@@ -105,7 +110,7 @@ class Postmark:
 
     async def examine(self, channel: Channel) -> tuple[Finding, ...]:  # noqa: ARG002
         """See whether the token holds, and what its server and its stream may do."""
-        server = await self._ask("/server") or {}
+        server = await self._ask("/server")
         fields = await self._ask(f"/message-streams/{segment(self.stream)}") or {}
         level, told = postmark_words.stream(fields, self.stream)
         says = "whether the sender is confirmed, only an account token could read: send yourself a message"
@@ -118,8 +123,7 @@ class Postmark:
     async def listed(self, channel: Channel) -> AsyncIterator[Listed]:  # noqa: ARG002
         """List complaints and unsubscribed addresses of the stream, which come without pages."""
         for chosen in CHOSEN:
-            page = await self._ask(f"/message-streams/{segment(self.stream)}/suppressions/dump?{chosen}")
-            for row in parts(page or {}, "Suppressions"):
+            for row in await self._dump(chosen):
                 address, at = text(row, "EmailAddress"), instant(text(row, "CreatedAt"))
                 reason = postmark_words.choice(row)
                 if address is not None and at is not None and reason is not None:
@@ -192,7 +196,18 @@ class Postmark:
         headers = {"Accept": "application/json", "X-Postmark-Server-Token": self.server_token.reveal()}
         return self.client.build_request(method, f"{self.url}{path}", json=content, headers=headers)
 
-    def _server(self, server: Json) -> Finding:
+    async def _dump(self, chosen: str) -> tuple[Json, ...]:
+        path = f"/message-streams/{segment(self.stream)}/suppressions/dump?{chosen}"
+        answer = await wire.fetch(self.client, self._request("GET", path), longest=LONGEST_LIST)
+        page = _fields(answer)
+        if page is None:
+            raise ReadFailed("it does not know the suppressions of the stream")
+        return parts(page, "Suppressions")
+
+    def _server(self, server: Json | None) -> Finding:
+        if server is None:
+            says = "the API does not know servers: check STANDBY_POSTMARK_URL"
+            return Finding(Level.PROBLEM, self.name, says)
         if text(server, "DeliveryType") == "Sandbox" or self.server_token.reveal() == TEST_TOKEN:
             says = "this server is a sandbox, which delivers nothing: take the token of a live one"
             return Finding(Level.PROBLEM, self.name, says)

@@ -8,7 +8,6 @@ from types import MappingProxyType
 import httpx
 
 from activities.providers import answers, configured, labels, refusals, signatures, wire
-from activities.providers.answers import Json
 from activities.providers.base import (
     Callback,
     Callbacks,
@@ -22,57 +21,12 @@ from activities.providers.base import (
 from activities.providers.configured import Sender
 from activities.providers.errors import Forged
 from activities.providers.fields import instant, part, parts, posted, segment, text
-from activities.providers.refusals import LATER, REFUSED, UNREPEATABLE, UNSURE, Meaning, wrong
+from activities.providers.resend_words import REFUSALS, reported
 from activities.providers.signatures import Clock
 from activities.settings import Settings
 from activities.variables import Credential
-from workflows.policy.classify import blame, extract
+from workflows.policy.address import ascii_domain
 from workflows.policy.words import Channel, Status, SuppressionReason
-
-STATUS: Mapping[str, tuple[Status, bool]] = MappingProxyType(
-    {
-        "queued": (Status.PENDING, False),
-        "scheduled": (Status.PENDING, False),
-        "sent": (Status.ACCEPTED, False),
-        "delivery_delayed": (Status.TEMPORARY_FAILURE, False),
-        "delivered": (Status.DELIVERED, True),
-        "opened": (Status.DELIVERED, True),
-        "clicked": (Status.DELIVERED, True),
-        "complained": (Status.DELIVERED, True),
-        "suppressed": (Status.REJECTED, True),
-        "failed": (Status.REJECTED, True),
-        "canceled": (Status.REJECTED, True),
-    }
-)
-"""The last event of a message, which a callback names with `email.` before it."""
-
-BOUNCED = "bounced"
-"""The one word whose meaning is in the bounce beside it, which only a callback brings."""
-
-BOUNCES: Mapping[str, tuple[Status, bool]] = MappingProxyType(
-    {"Transient": (Status.TEMPORARY_FAILURE, True), "Undetermined": (Status.UNRECOGNIZED, True)}
-)
-"""By type; a permanent one is what its diagnosis says."""
-
-_KEY = wrong("check STANDBY_RESEND_API_KEY and what it permits")
-_SENDER = wrong("verify the domain of STANDBY_EMAIL_FROM at the provider")
-
-REFUSALS: Mapping[str, Meaning] = MappingProxyType(
-    {
-        "missing_api_key": _KEY,
-        "restricted_api_key": _KEY,
-        "invalid_api_key": _KEY,
-        "invalid_access": _KEY,
-        "invalid_from_address": _SENDER,
-        "rate_limit_exceeded": LATER,
-        "daily_quota_exceeded": wrong("the daily quota of the account is used up"),
-        "monthly_quota_exceeded": wrong("the monthly quota of the account is used up"),
-        "invalid_idempotent_request": UNREPEATABLE,
-        "concurrent_idempotent_requests": UNSURE,
-        "invalid_idempotency_key": REFUSED,
-    }
-)
-"""Errors by name; the rest means what its HTTP status means."""
 
 CAPABILITIES: Mapping[Channel, Capabilities] = MappingProxyType(
     {
@@ -121,7 +75,7 @@ class Resend:
         """Submit once, under the key."""
         content = {
             "from": self.sender.written,
-            "to": [message.to],
+            "to": [ascii_domain(message.to)],
             "subject": message.subject,
             "text": message.text,
             "html": message.html,
@@ -144,18 +98,25 @@ class Resend:
         if provider_id is None:
             return None
         fields = answers.found(await wire.fetch(self.client, self._get(f"/emails/{segment(provider_id)}")))
-        return None if fields is None else _reported(text(fields, "last_event") or "", {}, provider_id)
+        return None if fields is None else reported(text(fields, "last_event") or "", {}, provider_id)
 
     async def examine(self, channel: Channel) -> tuple[Finding, ...]:  # noqa: ARG002
         """See whether the key holds, and the sender's domain is verified."""
-        domains = parts(await wire.check(self.client, self._get("/domains?limit=100")), "data")
-        verified = {text(each, "name") for each in domains if text(each, "status") == "verified"}
-        if self.sender.domain not in verified:
-            says = (
-                f"domain {self.sender.domain} is not verified: add it at the provider, with its DNS records"
-            )
-            return (Finding(Level.PROBLEM, self.name, says),)
-        return (Finding(Level.OK, self.name, f"the key holds, domain {self.sender.domain} is verified"),)
+        page = await wire.check(self.client, self._get("/domains?limit=100"))
+        domain = ascii_domain(self.sender.address).rpartition("@")[2].casefold()
+        states = {(text(each, "name") or "").casefold(): text(each, "status") for each in parts(page, "data")}
+        match states.get(domain):
+            case "verified":
+                return (Finding(Level.OK, self.name, f"the key holds, domain {domain} is verified"),)
+            case "partially_verified":
+                says = f"domain {domain} is verified in part: see at the provider whether it may send"
+                return (Finding(Level.UNCHECKED, self.name, says),)
+            case None if page.get("has_more") is True:
+                says = f"domain {domain} is not among the first hundred of the account"
+                return (Finding(Level.UNCHECKED, self.name, says),)
+            case _:
+                says = f"domain {domain} is not verified: add it at the provider, with its DNS records"
+                return (Finding(Level.PROBLEM, self.name, says),)
 
     async def listed(self, channel: Channel) -> AsyncIterator[Listed]:  # noqa: ARG002
         """List complaints; why an address bounced it does not say."""
@@ -167,7 +128,7 @@ class Resend:
             rows = parts(page, "data")
             for row in rows:
                 address, at = text(row, "email"), instant(text(row, "created_at"))
-                if address is not None and at is not None:
+                if address is not None and at is not None and text(row, "origin") == "complaint":
                     yield Listed(address, SuppressionReason.COMPLAINT, at)
             last = text(rows[-1], "id") if rows else None
             if page.get("has_more") is not True or last is None:
@@ -196,10 +157,10 @@ class Resend:
         if not kind.startswith("email.") or provider_id is None:
             return ()
         label = labels.read(text(part(data, "tags"), TAG))
-        reported = _reported(kind.removeprefix("email."), part(data, "bounce"), provider_id)
+        told = reported(kind.removeprefix("email."), part(data, "bounce"), provider_id)
         return (
             replace(
-                reported,
+                told,
                 provider_at=instant(text(event, "created_at")),
                 event_id=callback.headers.get("svix-id"),
                 attempt_key=label.key,
@@ -212,29 +173,6 @@ class Resend:
 
     def _get(self, path: str) -> httpx.Request:
         return self.client.build_request("GET", f"{self.url}{path}", headers=self._headers())
-
-
-def _reported(word: str, bounce: Json, provider_id: str) -> Reported:
-    code = None
-    if word == BOUNCED:
-        status, is_final, code = _bounced(bounce)
-    else:
-        status, is_final = STATUS.get(word, (Status.UNRECOGNIZED, False))
-    opt_out = SuppressionReason.COMPLAINT if word == "complained" else None
-    return Reported(status, is_final, raw=word, code=code, provider_id=provider_id, opt_out=opt_out)
-
-
-def _bounced(bounce: Json) -> tuple[Status, bool, str | None]:
-    kind = text(bounce, "type")
-    if kind is None:
-        return Status.REJECTED, True, None
-    if kind in BOUNCES:
-        return *BOUNCES[kind], None
-    diagnoses = bounce.get("diagnosticCode")
-    told = [text(bounce, "message"), *(diagnoses if isinstance(diagnoses, list) else ())]
-    said = " ".join(each for each in told if isinstance(each, str))
-    hint = Status.INVALID_RECIPIENT if text(bounce, "subType") == "NoEmail" else None
-    return blame(None, said, hint), True, extract(said)
 
 
 def build(settings: Settings, client: httpx.AsyncClient) -> Resend:

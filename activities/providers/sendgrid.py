@@ -28,6 +28,7 @@ from activities.providers.fields import decoded, parts, segment, text, unix
 from activities.providers.signatures import Clock
 from activities.settings import Settings
 from activities.variables import Credential
+from workflows.policy.address import ascii_domain
 from workflows.policy.words import Channel, Status, SuppressionReason
 
 CAPABILITIES: Mapping[Channel, Capabilities] = MappingProxyType(
@@ -77,11 +78,11 @@ class SendGrid:
 
     async def send(self, message: Message) -> Reported:
         """Submit once; an acceptance has no body, and its id is in a header."""
-        label = labels.label(message.key)
+        label, to = labels.label(message.key), ascii_domain(message.to)
         bodies = {"text/plain": message.text, "text/html": message.html}
         sender = {"email": self.sender.address, "name": self.sender.name}
         content = {
-            "personalizations": [{"to": [{"email": message.to}], "custom_args": {words.ARGUMENT: label}}],
+            "personalizations": [{"to": [{"email": to}], "custom_args": {words.ARGUMENT: label}}],
             "from": {name: value for name, value in sender.items() if value},
             "subject": message.subject,
             "content": [{"type": kind, "value": body} for kind, body in bodies.items() if body],
@@ -90,7 +91,7 @@ class SendGrid:
         }
         request = self._request("/v3/mail/send", {name: value for name, value in content.items() if value})
         answer = words.patient(await wire.submit(self.client, request, self.budget))
-        refusals.check(answer, words.REFUSALS.get(answer.status, {}), words.named(answer))
+        refusals.check(answer, words.refusals_of(answer.status, to), words.named(answer))
         if not answer.is_success:
             raise answers.refusal(answer)
         provider_id = answer.headers.get("x-message-id", "").strip()

@@ -11,7 +11,7 @@ from activities.providers import labels
 from activities.providers.answers import Answer, Json
 from activities.providers.base import Level, Reported
 from activities.providers.fields import event_id, instant, number, parts, text, unix
-from activities.providers.refusals import INVALID, Meaning, wrong
+from activities.providers.refusals import INVALID, REFUSED, Meaning, wrong
 from workflows.policy.classify import blame, extract
 from workflows.policy.words import Status, SuppressionReason
 
@@ -121,6 +121,14 @@ _ORDER: Final = (
 """What outranks what among reports about one message, whichever came last; in doubt nobody is blamed."""
 
 _LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
+
+
+def refusals_of(http: int, recipient: str) -> Mapping[str, Meaning]:
+    """Return what errors of an HTTP status mean; an internationalised address is never to blame for them."""
+    found = REFUSALS.get(http, MappingProxyType({}))
+    if recipient.isascii():
+        return found
+    return {code: REFUSED if meaning is INVALID else meaning for code, meaning in found.items()}
 
 
 def patient(answer: Answer) -> Answer:

@@ -9,7 +9,6 @@ from email.utils import formataddr
 from types import MappingProxyType
 
 import httpx
-from email_validator import EmailNotValidError, validate_email
 
 from activities.providers import answers, configured, labels, ses_words, signatures, sns_messages, wire
 from activities.providers.answers import Json
@@ -30,6 +29,7 @@ from activities.providers.fields import part, parts, segment, text, unix
 from activities.providers.signatures import Clock
 from activities.providers.sns_messages import Certificates
 from activities.settings import Settings
+from workflows.policy.address import ascii_domain
 from workflows.policy.words import Channel, Status, SuppressionReason
 
 CAPABILITIES: Mapping[Channel, Capabilities] = MappingProxyType(
@@ -48,6 +48,12 @@ CAPABILITIES: Mapping[Channel, Capabilities] = MappingProxyType(
 """With insights; without them nothing can be asked."""
 
 LONGEST_TAG = 256
+
+
+LISTED_FOR: Mapping[SuppressionReason, str] = MappingProxyType(
+    {SuppressionReason.INVALID_RECIPIENT: "BOUNCE", SuppressionReason.COMPLAINT: "COMPLAINT"}
+)
+"""The reasons of the account's list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +141,10 @@ class Ses:
             turned = f"&NextToken={segment(token)}"
 
     async def suppress(self, channel: Channel, address: str, reason: SuppressionReason) -> None:  # noqa: ARG002
-        """Put an address on the account's list, which knows two reasons."""
-        is_fault = reason is SuppressionReason.INVALID_RECIPIENT
-        entry = {"EmailAddress": ascii_domain(address), "Reason": "BOUNCE" if is_fault else "COMPLAINT"}
+        """Put an address on the account's list, which knows two reasons: to unsubscribe is neither."""
+        if reason not in LISTED_FOR:
+            return
+        entry = {"EmailAddress": ascii_domain(address), "Reason": LISTED_FOR[reason]}
         request = await self._request("PUT", "/v2/email/suppression/addresses", entry)
         answer = await wire.fetch(self.service.client, request)
         if not answer.is_success and answers.found(answer) is None:
@@ -176,7 +183,8 @@ class Ses:
                     "STANDBY_SES_INSIGHTS=1 would ask Virtual Deliverability Manager, which is on",
                 )
             case _ if self.topic_arns:
-                return Level.OK, "events come by SNS only: acceptance is all that a check can tell"
+                says = "whether events reach one of the topics, only a message shows"
+                return Level.UNCHECKED, f"{says}: see the destinations of its configuration set"
             case _:
                 return Level.NOTE, (
                     "nobody says what became of messages: set STANDBY_SES_TOPIC_ARNS and _CONFIGURATION_SET"
@@ -199,15 +207,6 @@ class Ses:
             return await self.service.request(method, path)
         body = json.dumps({name: value for name, value in content.items() if value}).encode()
         return await self.service.request(method, path, body, {"Content-Type": "application/json"})
-
-
-def ascii_domain(address: str) -> str:
-    """Return an address with its domain in Punycode, as SES wants it."""
-    try:
-        found = validate_email(address, check_deliverability=False, test_environment=True)
-    except EmailNotValidError:
-        return address
-    return f"{found.local_part}@{found.ascii_domain}"
 
 
 def _content(value: str | None) -> Json:

@@ -222,7 +222,8 @@ def _rank(reported: Reported) -> tuple[int, datetime]:
             return 0, at
         case Status.PENDING:
             return 1, at
-        case Status.TEMPORARY_FAILURE if not reported.is_final:
+        case Status.TEMPORARY_FAILURE | Status.UNRECOGNIZED:
+            # An absent person's automatic answer comes as such a bounce, after the delivery.
             return 2, at
         case Status.DELIVERED:
             return 3, at

@@ -96,10 +96,11 @@ async def fetch(
     client: httpx.AsyncClient,
     request: httpx.Request,
     budget: timedelta = READ_BUDGET,
+    longest: int = LONGEST_BODY,
 ) -> Answer:
     """Perform a look-up once; raises ReadFailed where no complete answer came, else Misconfigured."""
     try:
-        return await _perform(client, request, budget)
+        return await _perform(client, request, budget, longest)
     except httpx.UnsupportedProtocol:
         raise Misconfigured(_NO_SCHEME) from None
     except Exception as fault:  # noqa: BLE001  # whatever broke, nothing was learnt
@@ -114,14 +115,16 @@ async def check(client: httpx.AsyncClient, request: httpx.Request) -> Json:
     return fields
 
 
-async def _perform(client: httpx.AsyncClient, request: httpx.Request, budget: timedelta) -> Answer:
+async def _perform(
+    client: httpx.AsyncClient, request: httpx.Request, budget: timedelta, longest: int = LONGEST_BODY
+) -> Answer:
     async with asyncio.timeout(budget.total_seconds()):
         response = await client.send(request, stream=True, follow_redirects=False)
         try:
             body = bytearray()
             async for chunk in response.aiter_bytes():
                 body += chunk
-                if len(body) > LONGEST_BODY:
+                if len(body) > longest:
                     raise httpx.DecodingError("too long")
         finally:
             await response.aclose()

@@ -11,7 +11,7 @@ from activities.providers.base import Capabilities
 from activities.providers.errors import Misconfigured, ProviderError, ReadFailed
 from activities.sharing import Sharing
 from activities.store.ledger import Ledger
-from tests.activities.given import KEYRING, NOW, SHIPPED, SMS, Deployment, Scripted, admitted, engine
+from tests.activities.given import EMAIL, KEYRING, NOW, SHIPPED, SMS, Deployment, Scripted, admitted, engine
 from workflows import calls
 from workflows.policy.models import NoticeRequest
 from workflows.policy.words import Channel, SuppressionReason
@@ -99,3 +99,25 @@ async def test_a_provider_without_any_list_is_not_told() -> None:
     sharing = Sharing(SHIPPED, Deployment(Scripted()), is_on=True)
 
     await sharing.tell(SMS, "+12025550142", SuppressionReason.STOPPED)
+
+
+@pytest.mark.parametrize(
+    ("channel", "reason", "kinds", "told"),
+    [
+        (EMAIL, SuppressionReason.INVALID_RECIPIENT, {"password_reset"}, True),
+        (EMAIL, SuppressionReason.UNSUBSCRIBED, {"password_reset", "weekly_digest"}, False),
+        (EMAIL, SuppressionReason.COMPLAINT, {"password_reset", "weekly_digest"}, False),
+        (EMAIL, SuppressionReason.UNSUBSCRIBED, {"weekly_digest"}, True),
+        (EMAIL, SuppressionReason.COMPLAINT, {"weekly_digest"}, True),
+        (SMS, SuppressionReason.STOPPED, {"password_reset"}, True),
+    ],
+)
+async def test_what_essential_kinds_still_send_to_is_not_put_on_a_list_that_knows_no_kinds(
+    channel: Channel, reason: SuppressionReason, kinds: set[str], *, told: bool
+) -> None:
+    provider = Listing()
+    catalogue = Catalogue({name: SHIPPED.get(name) for name in kinds})
+
+    await Sharing(catalogue, Deployment(provider), is_on=True).tell(channel, "address", reason)
+
+    assert bool(provider.held) is told

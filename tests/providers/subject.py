@@ -119,6 +119,8 @@ class Subject:
     """Whether a request has a place for our key."""
     lists_faults: bool = True
     """Whether its list takes addresses for a fault; else people's choices alone."""
+    punycode: bool = True
+    """Whether it is told domains in ASCII; else it wants them as they are written."""
     acceptance: Status = Status.PENDING
     """What an accepted send reads as."""
     provider_id: str = "sb_1"

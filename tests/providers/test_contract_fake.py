@@ -62,6 +62,15 @@ async def test_a_send_is_accepted_once_and_whole(house: House) -> None:
     assert stored.draft.to.lstrip("+") == message.to.lstrip("+")
 
 
+@WRITING
+async def test_an_internationalised_domain_goes_out_as_the_provider_wants_it(house: House) -> None:
+    await house.provider.send(replace(EMAIL, to="anna@bücher.example"))
+
+    (stored,) = house.fake.messages
+    ascii_, written = "anna@xn--bcher-kva.example", "anna@bücher.example"
+    assert stored.draft.to == (ascii_ if house.subject.punycode else written)
+
+
 @READING
 async def test_what_was_sent_is_found_by_its_id(house: House) -> None:
     message = house.subject.message

@@ -394,3 +394,12 @@ async def test_it_is_built_from_its_settings(client: httpx.AsyncClient) -> None:
     bare = account.model_copy(update={"domain": None})
     with pytest.raises(Misconfigured, match="STANDBY_MAILGUN_DOMAIN"):
         mailgun.build(Settings(email_from=SENDER.written, mailgun=bare), client)
+
+
+async def test_a_list_that_is_not_there_is_not_an_empty_one(
+    client: httpx.AsyncClient, script: Scripted
+) -> None:
+    script.answer = answer(404, {"message": "Domain not found"})
+
+    with pytest.raises((ReadFailed, Misconfigured)):
+        _ = [each async for each in provider(client, script.url).listed(Channel.EMAIL)]

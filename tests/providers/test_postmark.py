@@ -291,3 +291,29 @@ async def test_it_is_built_from_its_settings(client: httpx.AsyncClient) -> None:
         postmark.build(Settings(email_from=SENDER.written), client)
     with pytest.raises(Misconfigured, match="STANDBY_EMAIL_FROM"):
         postmark.build(Settings(postmark=account), client)
+
+
+async def test_a_list_of_thousands_comes_in_one_piece(client: httpx.AsyncClient, script: Scripted) -> None:
+    rows = [
+        {
+            "EmailAddress": f"a-person-with-a-long-name-{n}@mail.example.test",
+            "SuppressionReason": "SpamComplaint",
+            "Origin": "Recipient",
+            "CreatedAt": "2026-11-17T08:58:33-05:00",
+        }
+        for n in range(8_000)
+    ]
+    script.answer = answer(200, {"Suppressions": rows})
+
+    listed = [each async for each in provider(client, script.url).listed(Channel.EMAIL)]
+
+    assert {each.address for each in listed} == {row["EmailAddress"] for row in rows}
+
+
+async def test_a_list_that_is_not_there_is_not_an_empty_one(
+    client: httpx.AsyncClient, script: Scripted
+) -> None:
+    script.answer = answer(404, {"ErrorCode": 1226, "Message": "As documented."})
+
+    with pytest.raises((ReadFailed, Misconfigured)):
+        _ = [each async for each in provider(client, script.url).listed(Channel.EMAIL)]

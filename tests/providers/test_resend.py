@@ -7,13 +7,14 @@ import httpx
 import pytest
 
 from activities.providers import wire
-from activities.providers.base import Callback
+from activities.providers.base import Callback, Level
+from activities.providers.configured import Sender
 from activities.providers.errors import Forged, Misconfigured
 from activities.providers.resend import Resend
 from activities.variables import Credential
 from tests.providers.cases.resend import ID, SENDER, bounced, signed
 from tests.providers.fakes.resend import TOKEN
-from workflows.policy.words import Status
+from workflows.policy.words import Channel, Status
 
 PUBLISHED = Callback(
     b'{"test": 2432232314}',
@@ -82,6 +83,39 @@ async def test_a_permanent_bounce_is_what_its_diagnosis_says_and_never_a_success
     (said,) = resend.parse(bounced("Permanent", "General", message))
 
     assert (said.status, said.is_final, said.provider_id) == (status, True, ID)
+
+
+async def listed(domains: httpx.Response, sender: Sender = SENDER) -> Level:
+    """Return what is found of a sender, by what the provider says of domains."""
+    client = wire.new_client(httpx.MockTransport(lambda _: domains))
+    account = Resend(client, "https://api.example.test", Credential(TOKEN), sender)
+    [found] = await account.examine(Channel.EMAIL)
+    return found.level
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "more", "level"),
+    [
+        ("Example.com", "verified", False, Level.OK),
+        ("example.com", "partially_verified", False, Level.UNCHECKED),
+        ("example.com", "failed", True, Level.PROBLEM),
+        ("another.example", "verified", False, Level.PROBLEM),
+        ("another.example", "verified", True, Level.UNCHECKED),
+    ],
+)
+async def test_a_sender_is_ok_only_where_its_domain_is_said_to_be(
+    name: str, status: str, level: Level, *, more: bool
+) -> None:
+    page = {"has_more": more, "data": [{"name": name, "status": status}]}
+    assert await listed(httpx.Response(200, json=page)) is level
+
+
+async def test_a_bounce_that_was_listed_by_mistake_is_no_complaint() -> None:
+    row = {"id": "s-1", "email": "a@example.test", "origin": "bounce", "created_at": "2026-11-01T09:00:00Z"}
+    client = wire.new_client(httpx.MockTransport(lambda _: httpx.Response(200, json={"data": [row]})))
+    account = Resend(client, "https://api.example.test", Credential(TOKEN), SENDER)
+
+    assert [each async for each in account.listed(Channel.EMAIL)] == []
 
 
 async def test_a_diagnosis_of_another_shape_is_no_diagnosis(resend: Resend) -> None:

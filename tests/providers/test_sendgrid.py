@@ -631,3 +631,19 @@ async def test_a_sender_that_the_key_cannot_see_is_not_checked(house: House) -> 
     house.fake.sees_senders = False
 
     assert found(await findings(house), "cannot be seen") is Level.UNCHECKED
+
+
+@pytest.mark.parametrize(
+    ("to", "status"),
+    [("anna@example.test", Status.INVALID_RECIPIENT), ("änna@example.test", Status.REJECTED)],
+)
+async def test_an_internationalised_address_is_not_to_blame_for_what_is_made_of_it(
+    client: httpx.AsyncClient, script: Scripted, to: str, status: Status
+) -> None:
+    error = {"message": "Does not contain a valid address.", "field": "personalizations.0.to.0.email"}
+    script.answer = answer(400, {"errors": [error]})
+
+    with pytest.raises(Rejected) as caught:
+        await made(client, script.url).send(replace(EMAIL, to=to))
+
+    assert caught.value.reported.status is status

@@ -177,6 +177,16 @@ BOUNCE = {
     "Timestamp": 1764579604.0,
     "Details": {"Bounce": {"BounceType": "TRANSIENT", "BounceSubType": "General"}},
 }
+UNDETERMINED = {
+    "Type": "BOUNCE",
+    "Timestamp": 1764579604.0,
+    "Details": {"Bounce": {"BounceType": "UNDETERMINED", "BounceSubType": "Undetermined"}},
+}
+GONE = {
+    "Type": "BOUNCE",
+    "Timestamp": 1764579604.0,
+    "Details": {"Bounce": {"BounceType": "PERMANENT", "BounceSubType": "NoEmail"}},
+}
 COMPLAINED = {"Type": "COMPLAINT", "Timestamp": 1764579600.5}
 TOMORROW = {"Type": "TELEPORTED", "Timestamp": 1764579609.0}
 
@@ -189,7 +199,9 @@ TOMORROW = {"Type": "TELEPORTED", "Timestamp": 1764579609.0}
         ([DELAY, SEND], "DELIVERY_DELAY", False),
         ([DELIVERY, DELAY], "DELIVERY", True),
         ([OPEN, DELIVERY], "OPEN", True),
-        ([BOUNCE, DELIVERY], "BOUNCE TRANSIENT General", True),
+        ([BOUNCE, DELIVERY], "DELIVERY", True),
+        ([DELIVERY, UNDETERMINED], "DELIVERY", True),
+        ([DELIVERY, GONE], "BOUNCE PERMANENT NoEmail", True),
         ([DELAY, BOUNCE], "BOUNCE TRANSIENT General", True),
         ([COMPLAINED, BOUNCE, OPEN], "COMPLAINT", True),
         ([TOMORROW, SEND], "SEND", False),
@@ -244,18 +256,18 @@ async def test_a_bounce_that_is_listed_all_the_same_is_left_out(
     [
         (SuppressionReason.INVALID_RECIPIENT, "BOUNCE"),
         (SuppressionReason.COMPLAINT, "COMPLAINT"),
-        (SuppressionReason.UNSUBSCRIBED, "COMPLAINT"),
-        (SuppressionReason.STOPPED, "COMPLAINT"),
+        (SuppressionReason.UNSUBSCRIBED, None),
+        (SuppressionReason.STOPPED, None),
     ],
 )
 async def test_a_suppression_keeps_its_reason_as_far_as_the_list_knows_it(
-    client: httpx.AsyncClient, fake: tuple[FakeSes, str], reason: SuppressionReason, written: str
+    client: httpx.AsyncClient, fake: tuple[FakeSes, str], reason: SuppressionReason, written: str | None
 ) -> None:
     house, url = fake
 
     await adapter(client, url).suppress(Channel.EMAIL, "anna@münchen.example.test", reason)
 
-    assert house.suppressed == {"anna@xn--mnchen-3ya.example.test": written}
+    assert house.suppressed == ({"anna@xn--mnchen-3ya.example.test": written} if written else {})
 
 
 async def test_a_suppression_is_taken_without_a_word(client: httpx.AsyncClient, script: Scripted) -> None:
@@ -320,7 +332,7 @@ EXAMINED: dict[str, Row] = {
     "insights on": (account(), True, Level.OK, "Deliverability Manager answers"),
     "insights off": (VDM_OFF, True, Level.PROBLEM, "STANDBY_SES_INSIGHTS"),
     "insights unused": (account(), False, Level.NOTE, "STANDBY_SES_INSIGHTS=1"),
-    "events only": (VDM_OFF, False, Level.OK, "events come by SNS only"),
+    "events only": (VDM_OFF, False, Level.UNCHECKED, "whether events reach one of the topics"),
     "no such set": (sets({}), True, Level.PROBLEM, "STANDBY_SES_CONFIGURATION_SET"),
     "a set that may not send": (sets({"notices": False}), True, Level.PROBLEM, "configuration set"),
     "a set": (account(), True, Level.OK, "configuration set"),

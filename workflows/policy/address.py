@@ -39,6 +39,15 @@ def email(text: str) -> str:
         raise AddressError("email: must be one address like name@example.com, without a name") from None
 
 
+def ascii_domain(address: str) -> str:
+    """Return an address with its domain in Punycode, as mail hosts know it; anything else as it is."""
+    try:
+        found = validate_email(address, check_deliverability=False, test_environment=True)
+    except EmailNotValidError:
+        return address
+    return f"{found.local_part}@{found.ascii_domain}"
+
+
 def phone(text: str) -> str:
     """Return a number in E.164; spaces, dots, dashes and brackets are dropped. Raises AddressError.
 

@@ -99,7 +99,7 @@ def refusal(http: int, kind: str, error: type[Exception], status: Status | None 
 
 REFUSALS = (
     refusal(400, "invalid_request_error", Rejected, Status.REJECTED),
-    refusal(404, "invalid_request_error", Rejected, Status.REJECTED),
+    refusal(404, "invalid_request_error", Misconfigured),
     refusal(413, "invalid_request_error", Rejected, Status.REJECTED),
     refusal(401, "authentication_error", Misconfigured),
     refusal(403, "authorization_error", Misconfigured),

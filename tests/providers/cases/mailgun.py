@@ -211,6 +211,7 @@ SUBJECTS = (
     Subject(
         name="mailgun",
         message=EMAIL,
+        punycode=False,
         make=make,
         fake=FakeMailgun,
         taken=answer(200, {"id": f"<{ID}>", "message": "Queued. Thank you."}),

@@ -74,8 +74,8 @@ REFUSALS = (
     refusal(401, "authentication credentials were not provided", Misconfigured),
     refusal(402, "Insufficient Credit", Misconfigured),
     refusal(400, "insufficient credit", Misconfigured),
-    refusal(404, "not found", Rejected, Status.REJECTED),
-    refusal(405, "method not allowed", Rejected, Status.REJECTED),
+    refusal(404, "not found", Misconfigured),
+    refusal(405, "method not allowed", Misconfigured),
     refusal(429, "rate limit exceeded", NotSent),
     refusal(500, "server error", Ambiguous),
     Refusal(

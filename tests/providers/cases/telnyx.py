@@ -111,7 +111,7 @@ REFUSALS = (
     refusal(422, "10002", Misconfigured, title="The 'from' number is invalid"),
     refusal(422, "10003", Misconfigured),
     refusal(422, "10004", Rejected, Status.REJECTED),
-    refusal(404, "10005", Rejected, Status.REJECTED),
+    refusal(404, "10005", Misconfigured),
     refusal(500, "10007", Ambiguous),
     refusal(408, "10008", Ambiguous),
     refusal(401, "10009", Misconfigured),
