@@ -27,7 +27,7 @@ from http import HTTPStatus
 from types import MappingProxyType
 from typing import Final
 
-from activities.providers.base import Reported
+from activities.providers.base import Reported, can_be_kept
 from activities.providers.errors import Ambiguous, Misconfigured, NotSent, ProviderError, ReadFailed, Rejected
 from workflows.policy.words import Status
 
@@ -100,10 +100,10 @@ def accepted(answer: Answer) -> Json:
 
 
 def accepted_id(answer: Answer, fields: Json, *names: str) -> str:
-    """Return the id that the provider gave to what it accepted; raises Ambiguous where there is none."""
+    """Return the id that the provider gave to what it accepted; raises Ambiguous where none can be kept."""
     for name in names:
         match fields.get(name):
-            case str() as found if found:
+            case str() as found if can_be_kept(found):
                 return found
     raise Ambiguous(f"{answer.words}, without an id")
 

@@ -25,6 +25,7 @@ from activities.providers.base import (
 )
 from activities.providers.errors import ReadFailed
 from activities.providers.fields import number, part, parts, text, unix
+from activities.providers.paging import Pages
 from activities.providers.signatures import Clock
 from activities.providers.sns_messages import Certificates
 from activities.settings import Settings
@@ -191,14 +192,15 @@ class AwsSms:
         self, operation: str, name: str, asked: Json = MappingProxyType({})
     ) -> AsyncIterator[Json]:
         """Yield the rows of all pages."""
-        token: str | None = None
+        token, pages = "", Pages()
         while True:
             page = await self._ask(operation, dict(asked) | ({"NextToken": token} if token else {}))
             for row in parts(page, name):
                 yield row
-            last, token = token, text(page, "NextToken")
-            if token in {None, last}:
+            following = text(page, "NextToken")
+            if following is None:
                 return
+            token = pages.turn(following)
 
     async def _ask(self, operation: str, content: Json) -> Json:
         """Perform a check once; raises ReadFailed or Misconfigured."""

@@ -17,10 +17,14 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from types import MappingProxyType
+from typing import Final
 
 from workflows.policy.cleaning import LONGEST_CODE, cleaned
 from workflows.policy.models import believable
 from workflows.policy.words import Channel, Status, SuppressionReason
+
+LONGEST_ID: Final = 200
+"""Characters of a provider's id."""
 
 
 class Callbacks(StrEnum):
@@ -110,11 +114,18 @@ class Reported:
 
     def __post_init__(self) -> None:
         """Clean here what no adapter may forget to clean."""
+        if self.provider_id is not None and not can_be_kept(self.provider_id):
+            object.__setattr__(self, "provider_id", None)
         object.__setattr__(self, "raw", cleaned(self.raw))
         if self.provider_at is not None and not believable(self.provider_at):
             object.__setattr__(self, "provider_at", None)
         if self.code is not None:
             object.__setattr__(self, "code", cleaned(self.code, LONGEST_CODE) or None)
+
+
+def can_be_kept(provider_id: str) -> bool:
+    """Whether an id fits into the ledger, a log and an address: printable, short, and no step in a path."""
+    return 0 < len(provider_id) <= LONGEST_ID and provider_id.isprintable() and provider_id not in {".", ".."}
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from activities.providers.base import (
 from activities.providers.configured import Sender
 from activities.providers.errors import Forged, Misconfigured, ReadFailed
 from activities.providers.fields import part, parts, posted, segment, text
+from activities.providers.paging import Pages
 from activities.providers.signatures import Clock
 from activities.settings import Settings
 from activities.variables import Credential
@@ -163,11 +164,10 @@ class Mailgun:
             return mailgun_words.limits({})
 
     async def _rows(self, name: str) -> AsyncIterator[Json]:
-        """Turn the pages of a list until one is empty, or comes again."""
-        url, turned = f"{self._at(name)}?limit={PAGE}", set[str]()
-        while url not in turned:
-            turned.add(url)
-            page = await self._ask(url)
+        """Turn the pages of a list until one is empty."""
+        url, pages = f"{self._at(name)}?limit={PAGE}", Pages()
+        while True:
+            page = await self._ask(pages.turn(url))
             if page is None:
                 raise ReadFailed("it does not know that list")
             rows = parts(page, "items")

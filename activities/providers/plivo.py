@@ -12,7 +12,16 @@ import httpx
 
 from activities.providers import answers, configured, labels, refusals, signatures, wire
 from activities.providers.answers import Answer, Json
-from activities.providers.base import Callback, Callbacks, Capabilities, Finding, Level, Message, Reported
+from activities.providers.base import (
+    Callback,
+    Callbacks,
+    Capabilities,
+    Finding,
+    Level,
+    Message,
+    Reported,
+    can_be_kept,
+)
 from activities.providers.configured import ATTEMPT
 from activities.providers.errors import Ambiguous, Forged
 from activities.providers.fields import event_id, form, instant, pairs, segment, text
@@ -165,7 +174,7 @@ def _accepted_id(answer: Answer, to: str) -> str:
     """Return the first of the ids; raises Rejected where the one number that was given is called invalid."""
     fields = answers.accepted(answer)
     match fields.get("message_uuid"), fields.get("invalid_number"):
-        case [str() as found, *_], _ if found:
+        case [str() as found, *_], _ if can_be_kept(found):
             return found
         case (([] | None), [*invalid]) if to.lstrip("+") in {f"{each}".lstrip("+") for each in invalid}:
             raise refusals.error(INVALID, answer, "invalid_number")

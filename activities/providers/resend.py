@@ -21,6 +21,7 @@ from activities.providers.base import (
 from activities.providers.configured import Sender
 from activities.providers.errors import Forged
 from activities.providers.fields import instant, part, parts, posted, segment, text
+from activities.providers.paging import Pages
 from activities.providers.resend_words import REFUSALS, reported
 from activities.providers.signatures import Clock
 from activities.settings import Settings
@@ -120,7 +121,7 @@ class Resend:
 
     async def listed(self, channel: Channel) -> AsyncIterator[Listed]:  # noqa: ARG002
         """List complaints; why an address bounced it does not say."""
-        after = ""
+        after, pages = "", Pages()
         while True:
             page = await wire.check(
                 self.client, self._get(f"/suppressions?origin=complaint&limit=100{after}")
@@ -133,7 +134,7 @@ class Resend:
             last = text(rows[-1], "id") if rows else None
             if page.get("has_more") is not True or last is None:
                 return
-            after = f"&after={segment(last)}"
+            after = f"&after={segment(pages.turn(last))}"
 
     async def suppress(self, channel: Channel, address: str, reason: SuppressionReason) -> None:  # noqa: ARG002
         """Put an address on the list."""

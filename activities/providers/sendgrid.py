@@ -21,10 +21,12 @@ from activities.providers.base import (
     Listed,
     Message,
     Reported,
+    can_be_kept,
 )
 from activities.providers.configured import Sender
 from activities.providers.errors import Ambiguous, Forged, Misconfigured, ReadFailed
 from activities.providers.fields import decoded, parts, segment, text, unix
+from activities.providers.paging import Pages
 from activities.providers.signatures import Clock
 from activities.settings import Settings
 from activities.variables import Credential
@@ -95,7 +97,7 @@ class SendGrid:
         if not answer.is_success:
             raise answers.refusal(answer)
         provider_id = answer.headers.get("x-message-id", "").strip()
-        if not provider_id:
+        if not can_be_kept(provider_id):
             raise Ambiguous(f"{answer.words}, without an id")
         return Reported(Status.PENDING, is_final=False, raw=answer.words, provider_id=provider_id)
 
@@ -205,13 +207,15 @@ class SendGrid:
         return self.sender.address.lower() in [each.lower() for each in verified]
 
     async def _pages(self, path: str) -> AsyncIterator[Json]:
-        offset, rows = 0, await self._array(f"{path}?limit={PAGE}")
+        offset, pages, rows = 0, Pages(), await self._array(f"{path}?limit={PAGE}")
         while rows:
             for row in rows:
                 yield row
             offset += PAGE
             is_last = len(rows) < PAGE
-            rows = () if is_last else await self._array(f"{path}?limit={PAGE}&offset={offset}")
+            rows = (
+                () if is_last else await self._array(f"{path}?limit={PAGE}&offset={pages.turn(str(offset))}")
+            )
 
     async def _array(self, path: str) -> tuple[Json, ...]:
         answer = await self._fetch(path)

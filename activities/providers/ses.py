@@ -26,6 +26,7 @@ from activities.providers.base import (
 from activities.providers.configured import Sender
 from activities.providers.errors import Misconfigured, ReadFailed
 from activities.providers.fields import part, parts, segment, text, unix
+from activities.providers.paging import Pages
 from activities.providers.signatures import Clock
 from activities.providers.sns_messages import Certificates
 from activities.settings import Settings
@@ -126,7 +127,7 @@ class Ses:
     async def listed(self, channel: Channel) -> AsyncIterator[Listed]:  # noqa: ARG002
         """List complaints; why an address bounced the list does not say."""
         path = "/v2/email/suppression/addresses?PageSize=500&Reason=COMPLAINT"
-        turned = ""
+        turned, pages = "", Pages()
         while True:
             page = await self._read(path + turned)
             if page is None:
@@ -138,7 +139,7 @@ class Ses:
             token = text(page, "NextToken")
             if token is None:
                 return
-            turned = f"&NextToken={segment(token)}"
+            turned = f"&NextToken={segment(pages.turn(token))}"
 
     async def suppress(self, channel: Channel, address: str, reason: SuppressionReason) -> None:  # noqa: ARG002
         """Put an address on the account's list, which knows two reasons: to unsubscribe is neither."""

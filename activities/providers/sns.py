@@ -16,6 +16,7 @@ from activities.providers.aws import Service
 from activities.providers.base import Capabilities, Finding, Level, Listed, Message, Reported
 from activities.providers.errors import Misconfigured, ReadFailed
 from activities.providers.fields import text
+from activities.providers.paging import Pages
 from activities.providers.signatures import Clock
 from activities.providers.sns_words import SETTINGS, refused, told, tree, values
 from activities.settings import Settings
@@ -106,13 +107,14 @@ class Sns:
         return Finding(Level.PROBLEM, self.name, says)
 
     async def _pages(self, action: str, token: str) -> AsyncIterator[Element]:
-        following: list[str] = []
+        asked, pages = dict[str, str](), Pages()
         while True:
-            page = await self._ask(action, {token: following[0]} if following else {})
+            page = await self._ask(action, asked)
             yield page
-            last, following = following, values(page, token)
-            if following in ([], last):
+            following = values(page, token)
+            if not following:
                 return
+            asked = {token: pages.turn(following[0])}
 
     async def _ask(self, action: str, parameters: Mapping[str, str] = MappingProxyType({})) -> Element:
         """Perform a check once; raises ReadFailed or Misconfigured."""

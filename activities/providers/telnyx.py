@@ -32,6 +32,7 @@ from activities.providers.base import (
 )
 from activities.providers.errors import Forged
 from activities.providers.fields import instant, number, part, parts, posted, segment, text
+from activities.providers.paging import Pages
 from activities.providers.signatures import Clock
 from activities.settings import Settings
 from activities.variables import Credential
@@ -116,16 +117,18 @@ class Telnyx:
     async def listed(self, channel: Channel) -> AsyncIterator[Listed]:  # noqa: ARG002
         """List who has stopped this sender."""
         name = "messaging_profile_id" if self._is_profile else "from"
-        page, pages = 1, 1
-        while page <= pages:
-            query = f"filter[{name}]={segment(self.sender)}&page[number]={page}&page[size]=250"
+        page, count, pages = 1, 1, Pages()
+        while page <= count:
+            query = (
+                f"filter[{name}]={segment(self.sender)}&page[number]={pages.turn(str(page))}&page[size]=250"
+            )
             found = await wire.check(self.client, self._get(f"/messaging_optouts?{query}"))
             rows = parts(found, "data")
             for row in rows:
                 address, at = text(row, "to"), instant(text(row, "created_at"))
                 if address is not None and at is not None:
                     yield Listed(address, SuppressionReason.STOPPED, at)
-            page, pages = page + 1, number(part(found, "meta"), "total_pages") or 0 if rows else 0
+            page, count = page + 1, number(part(found, "meta"), "total_pages") or 0 if rows else 0
 
     async def verify(self, callback: Callback) -> None:
         """Check the signature, over `timestamp|body`."""
