@@ -5,7 +5,7 @@ No connection to the ledger is held while the provider is asked.
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from logging import ERROR, WARNING
 from typing import NoReturn
@@ -98,7 +98,9 @@ class Crossing:
             except TimeoutError:
                 raise Ambiguous("expired on the wire") from None
             traced.answered(reported.status)
-            return reported
+            # An id is on record and in logs, and an address is in neither.
+            is_address = message.to in (reported.provider_id or "")
+            return replace(reported, provider_id=None) if is_address else reported
 
     async def _conclude(self, reported: Reported) -> calls.Receipt:
         now = self.clock.now()

@@ -11,6 +11,7 @@ What a complete answer means is read in `activities.providers.answers`.
 """
 
 import asyncio
+import zlib
 from collections.abc import Mapping
 from datetime import timedelta
 from http.cookiejar import CookieJar, DefaultCookiePolicy
@@ -37,6 +38,8 @@ KEEP_ALIVE: Final = timedelta(seconds=5)
 """Shorter than most servers': a send on a connection that is just being closed is ambiguous for nothing."""
 
 LONGEST_BODY: Final = 1_000_000
+
+_GZIP: Final = 16 + zlib.MAX_WBITS
 
 _NO_SCHEME = "the address of the API must start with https:// or http://"
 
@@ -72,7 +75,7 @@ def new_client(transport: httpx.AsyncBaseTransport | None = None) -> httpx.Async
         trust_env=False,
         # A cookie would outlive its answer, and one that is not ASCII makes httpx refuse every later request.
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-        headers={"User-Agent": "standby"},
+        headers={"User-Agent": "standby", "Accept-Encoding": "gzip"},
     )
 
 
@@ -122,14 +125,35 @@ async def _perform(
         response = await client.send(request, stream=True, follow_redirects=False)
         try:
             body = bytearray()
-            async for chunk in response.aiter_bytes():
+            async for chunk in _as_it_came(response):
                 body += chunk
                 if len(body) > longest:
                     raise httpx.DecodingError("too long")
         finally:
             await response.aclose()
     headers = {name.lower(): value for name, value in response.headers.items()}
-    return Answer(response.status_code, headers, bytes(body))
+    return Answer(response.status_code, headers, _unpacked(bytes(body), headers, longest))
+
+
+def _as_it_came(response: httpx.Response) -> httpx.AsyncByteStream:
+    """Return the body without the library's unpacking, which knows no bounds."""
+    if not isinstance(response.stream, httpx.AsyncByteStream):
+        raise httpx.DecodingError("no stream")
+    return response.stream
+
+
+def _unpacked(body: bytes, headers: Mapping[str, str], longest: int) -> bytes:
+    """Undo the one encoding that is asked for, within bounds: a small body may unpack to a huge one."""
+    encoding = headers.get("content-encoding", "").strip().lower()
+    if encoding in {"", "identity"}:
+        return body
+    if encoding != "gzip":
+        raise httpx.DecodingError("an encoding that was not asked for")
+    unpacking = zlib.decompressobj(_GZIP)
+    found = unpacking.decompress(body, longest + 1)
+    if len(found) > longest or not unpacking.eof:
+        raise httpx.DecodingError("too long, or cut short")
+    return found
 
 
 def _named(fault: Exception) -> str:

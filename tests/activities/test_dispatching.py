@@ -262,3 +262,14 @@ async def test_a_message_that_is_not_essential_carries_where_it_ends(ledger: Led
     [message] = provider.crossed
     assert message.headers["List-Unsubscribe"] == f"<{sample.fields['unsubscribe_url']}>"
     assert message.headers["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+
+
+async def test_an_id_that_is_the_address_is_not_kept(ledger: Ledger) -> None:
+    asked = await admitted(ledger)
+    address = asked.recipient.email
+    provider = Scripted(answers=[says(Status.PENDING, provider_id=f"<{address}>")])
+
+    receipt = await dispatcher(ledger, provider).send(send(asked), SetClock())
+
+    assert (receipt.dispatch, receipt.provider_id) == (calls.Dispatch.SUBMITTED, None)
+    assert str(address) not in f"{await row_of(ledger, attempt_key(asked.key, EMAIL))!r}"

@@ -1,5 +1,8 @@
 """The one request, and the client that it is made with."""
 
+import gzip
+import zlib
+
 import httpx
 import pytest
 
@@ -99,3 +102,46 @@ async def test_a_kind_may_choose_its_provider_and_each_is_made_once(client: http
 
     assert chosen.name == "sandbox"
     assert chosen is providers.serving(Channel.SMS)
+
+
+PLAIN = b'{"id": "m-1"}'
+
+
+@pytest.mark.parametrize(
+    ("encoding", "body"),
+    [("gzip", gzip.compress(PLAIN)), ("identity", PLAIN), ("", PLAIN), ("GZIP ", gzip.compress(PLAIN))],
+)
+async def test_an_answer_is_unpacked_as_it_was_asked_for(encoding: str, body: bytes) -> None:
+    def say(request: httpx.Request) -> httpx.Response:
+        assert request.headers["Accept-Encoding"] == "gzip"
+        headers = {"Content-Encoding": encoding} if encoding else {}
+        return httpx.Response(200, headers=headers, stream=httpx.ByteStream(body))
+
+    async with wire.new_client(httpx.MockTransport(say)) as client:
+        request = client.build_request("POST", "https://api.example.test", content=b"x")
+        answered = await wire.submit(client, request)
+
+    assert answered.body == PLAIN
+
+
+@pytest.mark.parametrize(
+    ("encoding", "body"),
+    [
+        ("gzip", gzip.compress(b"0" * 50_000_000)),
+        ("gzip, gzip", gzip.compress(gzip.compress(PLAIN))),
+        ("gzip", gzip.compress(PLAIN)[:-4]),
+        ("gzip", PLAIN),
+        ("br", PLAIN),
+        ("deflate", zlib.compress(PLAIN)),
+    ],
+    ids=["a bomb", "twice", "cut short", "not at all", "brotli", "deflate"],
+)
+async def test_an_answer_that_unpacks_to_too_much_or_in_another_way_is_unreadable(
+    encoding: str, body: bytes
+) -> None:
+    def say(_request: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, headers={"Content-Encoding": encoding}, stream=httpx.ByteStream(body))
+
+    async with wire.new_client(httpx.MockTransport(say)) as client:
+        with pytest.raises(Ambiguous):
+            await wire.submit(client, REQUEST)
