@@ -135,7 +135,7 @@ class Twilio(SmsAccount):
 
     account_sid: str | None = None
     auth_token: Credential | None = None
-    key_sid: str | None = None
+    key_sid: Credential | None = None
     key_secret: Credential | None = None
     url: Origin = "https://api.twilio.com"
 

@@ -21,6 +21,7 @@ from activities.providers.provider import Provider
 from activities.providers.registry import Providers
 from activities.store.attempts import AttemptRow, Closed, Fresh, Settled, Standing
 from workflows import calls
+from workflows.policy import address
 from workflows.policy.eligibility import Answer
 from workflows.policy.words import AttemptState, Channel
 
@@ -91,7 +92,7 @@ class Dispatcher:
         return Message(
             key=call.attempt_key,
             channel=call.channel,
-            to=call.request.recipient.address(call.channel) or "",
+            to=address.written(call.channel, call.request.recipient.address(call.channel) or ""),
             subject=rendered.subject,
             text=rendered.text,
             html=rendered.html,

@@ -22,6 +22,7 @@ from activities.eligibility import LedgerEligibility
 from activities.gate import Gate
 from activities.keyring import Keyring
 from activities.providers.errors import Misconfigured
+from activities.providers.provider import Prepares
 from activities.providers.registry import Providers
 from activities.providers.wire import new_client
 from activities.reading import Reader
@@ -66,7 +67,7 @@ async def hosted(client: Client, parts: Parts) -> AsyncIterator[Worker]:
     async with AsyncExitStack() as stack:
         ledger = await stack.enter_async_context(open_ledger(parts.settings))
         providers = Providers(parts.settings, await stack.enter_async_context(new_client()))
-        _demand_known(providers, parts)
+        await _demand_known(providers, parts)
         await demand_namespace(client)
         worker = worker_of(client, parts, ledger, providers)
         yield await stack.enter_async_context(running(worker, client))
@@ -166,14 +167,16 @@ def activities(parts: Parts, ledger: Ledger, providers: Providers) -> list[Calla
     ]
 
 
-def _demand_known(providers: Providers, parts: Parts) -> None:
+async def _demand_known(providers: Providers, parts: Parts) -> None:
     """Find a mistyped provider now, and not in the middle of a notice; the line says who named it."""
     problems: dict[str, None] = {}
     for kind in parts.catalogue.kinds.values():
         for channel in kind.policy.route:
             chosen = kind.policy.watch(channel).provider
             try:
-                providers.serving(channel, chosen)
+                provider = providers.serving(channel, chosen)
+                if isinstance(provider, Prepares):
+                    await provider.prepare()
             except Misconfigured as error:
                 file = parts.settings.notices / kind.name / "policy.toml"
                 named = f"{file}: {channel}.provider" if chosen else f"{PREFIX}{channel.upper()}"

@@ -1,6 +1,7 @@
 """What a provider holds back, brought into the ledger: people's choices, and classified faults."""
 
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 from activities.gate import Gate
 from activities.providers.provider import ListsSuppressions
@@ -33,6 +34,7 @@ class Pull:
 
         Raises ReadFailed, Misconfigured or StoreError; `done` says how far it came.
         """
+        now = datetime.now(UTC)
         async for each in provider.listed(channel):
             try:
                 hashed = self.gate.hashed(channel, each.address)
@@ -44,7 +46,8 @@ class Pull:
                 channel,
                 said(channel, each.reason),
                 source_notice=f"{self.name}'s list",
-                observed_at=each.at,
+                # A time that is not told, or not come yet, is that of the list.
+                observed_at=min(each.at or now, now),
             )
             self.done = replace(self.done, listed=self.done.listed + 1, new=self.done.new + new)
         return self.done

@@ -2,15 +2,21 @@
 
 import asyncio
 from dataclasses import dataclass
+from datetime import timedelta
 from logging import WARNING
+from typing import Final
 
 from activities.catalogue import Catalogue
 from activities.logs import event
 from activities.providers.errors import Misconfigured, ProviderError
 from activities.providers.provider import TakesSuppressions
 from activities.providers.registry import Providers
+from workflows.policy.address import written as as_told
 from workflows.policy.hygiene import blocks
 from workflows.policy.words import Channel, SuppressionReason
+
+PATIENCE: Final = timedelta(seconds=5)
+"""A notice waits for no list longer than this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +46,10 @@ class Sharing:
             provider = self.providers.serving(channel, chosen)
             takes = provider.capabilities(channel).takes_suppressions
             if takes and isinstance(provider, TakesSuppressions):
-                await provider.suppress(channel, address, reason)
+                async with asyncio.timeout(PATIENCE.total_seconds()):
+                    await provider.suppress(channel, as_told(channel, address), reason)
         except (ProviderError, Misconfigured) as error:
             event("suppression not shared", level=WARNING, channel=channel, reason=reason, why=str(error))
+        except Exception as error:  # noqa: BLE001 - whatever it is, no notice waits for it
+            why = type(error).__name__
+            event("suppression not shared", level=WARNING, channel=channel, reason=reason, why=why)

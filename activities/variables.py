@@ -1,10 +1,12 @@
 """How the text of one variable is read: a flag, the origin of an API, a secret, a sender."""
 
 import re
+import time
 from email.utils import parseaddr
 from pathlib import Path
 from typing import Annotated, Final, Self
 
+import httpx
 from pydantic import AfterValidator, BeforeValidator, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
@@ -14,6 +16,11 @@ _FLAGS: Final = {"1": True, "true": True, "yes": True, "0": False, "false": Fals
 _ORIGIN: Final = re.compile(r"https?://[^\s/?#@]+/?")
 _WORD: Final = re.compile(r"[!-~]+")
 _LONGEST_SENDER: Final = 200
+_LAST_PORT: Final = 65_535
+_SENDER: Final = re.compile(r'[^<>,\s]+|(?:[^<>,"@]*|"[^"]*")<[^<>\s]+>')
+_LONGEST_SECRET: Final = 16_384
+_SETTLED: Final = 1.0
+"""Seconds after which a file is no longer being written."""
 
 
 def _flag(value: object) -> object:
@@ -25,9 +32,18 @@ def _flag(value: object) -> object:
 
 
 def _origin(value: str) -> str:
-    if not _ORIGIN.fullmatch(value):
+    if not _ORIGIN.fullmatch(value) or not _is_reachable(value):
         raise ValueError("must be like http://127.0.0.1:8025, without a path")
     return value.rstrip("/")
+
+
+def _is_reachable(value: str) -> bool:
+    """Say whether an HTTP client could make anything of it."""
+    try:
+        url = httpx.URL(value)
+        return bool(url.host) and value.isprintable() and (url.port is None or 0 < url.port <= _LAST_PORT)
+    except (httpx.InvalidURL, ValueError):
+        return False
 
 
 def _email_sender(value: str) -> str:
@@ -36,7 +52,7 @@ def _email_sender(value: str) -> str:
         address.email(written)
     except address.AddressError:
         written = ""
-    if not written or not value.isprintable():
+    if not written or not value.isprintable() or not _SENDER.fullmatch(value):
         raise ValueError("must be like notices@example.com or Example <notices@example.com>")
     return value
 
@@ -65,7 +81,8 @@ class Credential:
     """A secret: its value, or the file that holds it, which is read at every use.
 
     So a secret that is rotated where it is mounted holds from the next call on. While the file cannot be
-    read, or holds nothing that can be a secret, the last one that could be read stays in force.
+    read, holds nothing that can be a secret, or is a moment old and may be half written, the last one that
+    could be read stays in force.
     """
 
     __slots__ = ("_file", "_value")
@@ -80,14 +97,15 @@ class Credential:
     @classmethod
     def kept_in(cls, file: Path) -> Self:
         """Take a secret from a file; raises OSError or ValueError where it has none."""
-        return cls(file.read_text().strip(), file)
+        return cls(_secret(file), file)
 
     def reveal(self) -> str:
         """Return the secret that holds now."""
         if self._file is not None:
             try:
-                found = self._file.read_text().strip()
-            except (OSError, UnicodeDecodeError):
+                age = time.time() - self._file.stat().st_mtime
+                found = _secret(self._file) if not 0 <= age < _SETTLED else self._value
+            except (OSError, ValueError):
                 return self._value
             if _WORD.fullmatch(found):
                 self._value = found
@@ -118,3 +136,10 @@ class Credential:
                 return cls.kept_in(given)
             case _:
                 raise ValueError("must be one word of printable ASCII")
+
+
+def _secret(file: Path) -> str:
+    """Read a file that can hold a secret; raises OSError or ValueError for any other."""
+    if not file.is_file() or file.stat().st_size > _LONGEST_SECRET:
+        raise OSError("no file of a secret's size")
+    return file.read_text().strip()

@@ -70,6 +70,12 @@ class Answer:
         return HTTPStatus.OK <= self.status < HTTPStatus.MULTIPLE_CHOICES
 
     @property
+    def is_refusal(self) -> bool:
+        """Whether it is a 4xx that can be about this one message: neither a failure nor a plea to wait."""
+        is_client_error = HTTPStatus.BAD_REQUEST <= self.status < HTTPStatus.INTERNAL_SERVER_ERROR
+        return is_client_error and self.status not in _WAIT
+
+    @property
     def words(self) -> str:
         """Say which answer it was, without what was in it."""
         return f"HTTP {self.status}"

@@ -3,11 +3,12 @@
 import asyncio
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
+from threading import Lock, Thread
 from types import MappingProxyType
 from typing import Final, Protocol, Self
 
@@ -64,6 +65,9 @@ class Source(Protocol):
         ...
 
 
+_Stamps = tuple[tuple[int, int, int] | None, ...]
+
+
 class Found:
     """Credentials where every AWS tool finds them.
 
@@ -73,20 +77,32 @@ class Found:
     """
 
     def __init__(self, *, instance_role: bool) -> None:
-        """Raises Misconfigured where there are none."""
         self._instance_role = instance_role
         self._session = Session()
-        self._written = _written(self._session)
-        self._credentials = _credentials(instance_role=instance_role)
+        self._written: _Stamps | None = None
+        self._credentials: Credentials | None = None
+        self._one_at_a_time = Lock()
 
     def get_frozen_credentials(self) -> ReadOnlyCredentials:
-        """Return those that hold now."""
-        written = _written(self._session)
-        if written != self._written:
-            with suppress(Misconfigured):
-                self._credentials = _credentials(instance_role=self._instance_role)
-                self._written = written
-        return self._credentials.get_frozen_credentials()
+        """Return those that hold now; finding them may take long, and is done by one thread at a time."""
+        with self._one_at_a_time:
+            written = _written(self._session)
+            if self._credentials is None or written != self._written:
+                self._find(written)
+            found = self._credentials
+        if found is None:
+            raise Misconfigured(f"AWS credentials are not set: {_ASK}")
+        return found.get_frozen_credentials()
+
+    def _find(self, written: _Stamps) -> None:
+        """Look for credentials; what was found before stays in force where none can be had now."""
+        try:
+            self._credentials = _credentials(instance_role=self._instance_role)
+        except Misconfigured:
+            if self._credentials is None:
+                raise
+        else:
+            self._written = written
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +122,9 @@ class Service:
     def of(
         cls, settings: Settings, client: httpx.AsyncClient, host: str, signs_as: str, url: str | None
     ) -> Self:
-        """Find region and credentials; `host` is the first part of the service's own address.
+        """Find the region; credentials are looked for when they are needed, since that may take long.
 
-        Raises Misconfigured where there are none.
+        `host` is the first part of the service's own address. Raises Misconfigured where there is no region.
         """
         region = _region(settings)
         suffix = "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
@@ -122,14 +138,46 @@ class Service:
         url = f"{self.url}{path}"
         if not url.startswith(("https://", "http://")):
             raise Misconfigured("the address of the API must start with https:// or http://")
-        try:
-            async with asyncio.timeout(self.budget.total_seconds()):
-                frozen = await asyncio.to_thread(self.credentials.get_frozen_credentials)
-        except Exception as fault:  # noqa: BLE001 - of a file, a process or another service: nothing was sent
-            raise _unavailable(fault) from None
+        frozen = await self.ready()
         unsigned = AWSRequest(method, url, data=content, headers=dict(headers or {}))
         SigV4Auth(frozen, self.signs_as, self.region).add_auth(unsigned)
         return self.client.build_request(method, url, content=content, headers=dict(unsigned.headers))
+
+    async def ready(self) -> ReadOnlyCredentials:
+        """Return the credentials that hold now; raises Misconfigured where none can be had in time."""
+        try:
+            async with asyncio.timeout(self.budget.total_seconds()):
+                return await _aside(self.credentials.get_frozen_credentials)
+        except Misconfigured:
+            raise
+        except Exception as fault:  # noqa: BLE001 - of a file, a process or another service: nothing was sent
+            raise _unavailable(fault) from None
+
+
+async def _aside(look: Callable[[], ReadOnlyCredentials]) -> ReadOnlyCredentials:
+    """Look in a thread that nobody waits for at the end: it may ask something that never answers."""
+    loop = asyncio.get_running_loop()
+    found: asyncio.Future[ReadOnlyCredentials] = loop.create_future()
+
+    def settle(credentials: ReadOnlyCredentials | None, fault: BaseException | None) -> None:
+        if found.done():
+            return
+        if fault is not None:
+            found.set_exception(fault)
+        elif credentials is not None:
+            found.set_result(credentials)
+
+    def run() -> None:
+        credentials, fault = None, None
+        try:
+            credentials = look()
+        except Exception as error:  # noqa: BLE001 - raised again where it is awaited
+            fault = error
+        with suppress(RuntimeError):  # the loop has closed meanwhile
+            loop.call_soon_threadsafe(settle, credentials, fault)
+
+    Thread(target=run, name="aws-credentials", daemon=True).start()
+    return await found
 
 
 def error_code(answer: Answer) -> str | None:
@@ -165,7 +213,7 @@ def _credentials(*, instance_role: bool) -> Credentials:
     return found
 
 
-def _written(session: Session) -> tuple[tuple[int, int, int] | None, ...]:
+def _written(session: Session) -> _Stamps:
     """Say which states the files are in."""
     return tuple(_stamp(session.get_config_variable(name)) for name in ("credentials_file", "config_file"))
 

@@ -73,6 +73,10 @@ class AwsSms:
         """Say what can be relied on."""
         return CAPABILITIES[channel]
 
+    async def prepare(self) -> None:
+        """See that credentials can be had."""
+        await self.service.ready()
+
     async def send(self, message: Message) -> Reported:
         """Submit once; our key is in the context."""
         content = {
@@ -103,7 +107,7 @@ class AwsSms:
         asked = {"OptOutListName": self.opt_out_list}
         async for row in self._rows("DescribeOptedOutNumbers", "OptedOutNumbers", asked):
             address, at = text(row, "OptedOutNumber"), unix(row.get("OptedOutTimestamp"))
-            if address is not None and at is not None:
+            if address is not None:
                 yield Listed(address, SuppressionReason.STOPPED, at)
 
     async def suppress(self, channel: Channel, address: str, reason: SuppressionReason) -> None:  # noqa: ARG002

@@ -53,17 +53,18 @@ REFUSALS: Mapping[str, Meaning] = MappingProxyType(
         "ACCOUNT_DISABLED": _SUPPORT,
         "INSUFFICIENT_ACCOUNT_REPUTATION": _SUPPORT,
         "MONTHLY_SPEND_LIMIT_REACHED_FOR_TEXT": wrong("raise the monthly spend limit of the account"),
-        "COUNTRY_CODE_MISMATCH": _SENDER,
-        "INTERNATIONAL_SENDING_NOT_SUPPORTED": _SENDER,
-        "INVALID_IDENTITY_FOR_DESTINATION_COUNTRY": _SENDER,
+        # What is wrong for some countries only is refused at once: the other channel may reach them.
+        "COUNTRY_CODE_MISMATCH": REFUSED,
+        "INTERNATIONAL_SENDING_NOT_SUPPORTED": REFUSED,
+        "INVALID_IDENTITY_FOR_DESTINATION_COUNTRY": REFUSED,
         "MESSAGE_TYPE_MISMATCH": _SENDER,
         "NO_ORIGINATION_IDENTITIES_FOUND": _SENDER,
         "NUMBER_CAPABILITIES_MISMATCH": _SENDER,
         "RESOURCE_NOT_ACCESSIBLE": _NAMES,
         "RESOURCE_NOT_ACTIVE": _SENDER,
         "SENDER_ID_NOT_REGISTERED": _SENDER,
-        "SENDER_ID_NOT_SUPPORTED": _SENDER,
-        "SENDER_ID_REQUIRES_REGISTRATION": _SENDER,
+        "SENDER_ID_NOT_SUPPORTED": REFUSED,
+        "SENDER_ID_REQUIRES_REGISTRATION": REFUSED,
         "INVALID_ARN": _NAMES,
         "ResourceNotFoundException": _NAMES,
         "ServiceQuotaExceededException": wrong("a quota of the account is used up: see it in Service Quotas"),
@@ -162,7 +163,8 @@ def _judged(word: str, last: object) -> tuple[Status, bool]:
     if word not in STATUS:
         return Status.UNRECOGNIZED, False
     if word == LAST and last is True:
-        return Status.DELIVERED, True
+        # A carrier took it: where no handset answers, that is the last word, and no delivery.
+        return Status.ACCEPTED, True
     status, is_final = STATUS[word]
     if is_final and last is False:
         # It is still being tried, so nothing is known against anybody.

@@ -12,6 +12,7 @@
 The tree itself is `activities.providers.errors`; what a provider does with all this, `provider`.
 """
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -116,6 +117,9 @@ class Reported:
         """Clean here what no adapter may forget to clean."""
         if self.provider_id is not None and not can_be_kept(self.provider_id):
             object.__setattr__(self, "provider_id", None)
+        if self.event_id is not None and not can_be_kept(self.event_id):
+            digest = hashlib.sha256(self.event_id.encode(errors="replace")).hexdigest()
+            object.__setattr__(self, "event_id", digest)
         object.__setattr__(self, "raw", cleaned(self.raw))
         if self.provider_at is not None and not believable(self.provider_at):
             object.__setattr__(self, "provider_at", None)
@@ -146,8 +150,8 @@ class Listed:
 
     address: str = field(repr=False)
     reason: SuppressionReason
-    at: datetime
-    """When, by the provider's clock (UTC)."""
+    at: datetime | None
+    """When, by the provider's clock (UTC); None where it does not say."""
 
 
 class Level(StrEnum):

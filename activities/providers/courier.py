@@ -118,7 +118,9 @@ class Courier:
         pairs = [each.strip().partition("=") for each in _signature(callback).split(",")]
         timestamp = next((value for name, _, value in pairs if name == "t"), "")
         given = [value for name, _, value in pairs if name == "signature"]
-        signatures.hmac_hex(secret.reveal(), timestamp.encode() + b"." + callback.body, *given)
+        signatures.hmac_hex(
+            secret.reveal(), timestamp.encode(errors="replace") + b"." + callback.body, *given
+        )
         signatures.stamped(timestamp, self.clock(), per_second=1000)
 
     def parse(self, callback: Callback) -> tuple[Reported, ...]:
@@ -177,7 +179,8 @@ def _refused(answer: Answer) -> str | None:
     match answer.status:
         case 409:
             return "conflict"
-        case status if status in range(500, 600):
+        case status if status in range(500, 600) and answer.fields() is not None:
+            # Only an answer of its own is kept under the key, and told again for ever.
             return _SERVER_ERROR
         case _:
             return text(answer.fields() or {}, "type")

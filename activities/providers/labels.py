@@ -54,6 +54,8 @@ def read(text: str | None) -> Label:
 
 def _known(key: str) -> str | None:
     """Return a key of ours; None for what cannot be one."""
+    if not (key.isascii() and key.isprintable()):
+        return None
     try:
         attempted(key)
     except ValueError:

@@ -141,7 +141,7 @@ class Mailgun:
         )
         if not f"{timestamp}{token}{''.join(given)}".isascii():
             raise Forged("the signature cannot be read")
-        signatures.hmac_hex(key.reveal(), f"{timestamp}{token}".encode(), *given)
+        signatures.hmac_hex(key.reveal(), f"{timestamp}{token}".encode(errors="replace"), *given)
         signatures.stamped(timestamp, self.clock())
 
     def parse(self, callback: Callback) -> tuple[Reported, ...]:

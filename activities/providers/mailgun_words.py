@@ -182,7 +182,7 @@ def _judged(enhanced: str | None, said: str, reply: int | None) -> Status:
 def listed(name: str, row: Json) -> Listed | None:
     """Read one row of a list; None: it holds an address back for a reason that suppresses nothing here."""
     address, at = text(row, "address"), instant(text(row, "created_at"))
-    if address is None or at is None:
+    if address is None:
         return None
     match name:
         case "complaints":

@@ -106,7 +106,9 @@ class Plivo:
         """Check the signature, which covers the address, all parameters and a nonce, but no time."""
         nonce = callback.headers.get("x-plivo-signature-v3-nonce", "")
         given = [each.strip() for name in SIGNATURES for each in callback.headers.get(name, "").split(",")]
-        signatures.hmac_base64(self.auth_token.reveal(), f"{_signed(callback)}.{nonce}".encode(), *given)
+        signatures.hmac_base64(
+            self.auth_token.reveal(), f"{_signed(callback)}.{nonce}".encode(errors="replace"), *given
+        )
 
     def parse(self, callback: Callback) -> tuple[Reported, ...]:
         """Read the one event of a callback; texts that somebody sent to us tell of nothing."""

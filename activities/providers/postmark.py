@@ -126,7 +126,7 @@ class Postmark:
             for row in await self._dump(chosen):
                 address, at = text(row, "EmailAddress"), instant(text(row, "CreatedAt"))
                 reason = postmark_words.choice(row)
-                if address is not None and at is not None and reason is not None:
+                if address is not None and reason is not None:
                     yield Listed(address, reason, at)
 
     async def suppress(self, channel: Channel, address: str, reason: SuppressionReason) -> None:  # noqa: ARG002

@@ -44,6 +44,15 @@ class Provider(Protocol):
 
 
 @runtime_checkable
+class Prepares(Protocol):
+    """Needs something that takes time to be had."""
+
+    async def prepare(self) -> None:
+        """Get it, when a worker starts; raises Misconfigured where it cannot be had."""
+        ...
+
+
+@runtime_checkable
 class CallsBack(Protocol):
     """Understands its own callbacks."""
 

@@ -61,7 +61,7 @@ def wrong(remedy: str) -> Meaning:
 def check(answer: Answer, codes: Mapping[Code, Meaning], code: Code | None) -> None:
     """Raise what a refusal with this code proves; an acceptance, or a code without a row, passes."""
     meaning = None if answer.is_success or code is None else codes.get(code)
-    if meaning is not None:
+    if meaning is not None and (meaning.proof is not Proof.REJECTED or answer.is_refusal):
         raise error(meaning, answer, str(code))
 
 

@@ -129,7 +129,7 @@ class Resend:
             rows = parts(page, "data")
             for row in rows:
                 address, at = text(row, "email"), instant(text(row, "created_at"))
-                if address is not None and at is not None and text(row, "origin") == "complaint":
+                if address is not None and text(row, "origin") == "complaint":
                     yield Listed(address, SuppressionReason.COMPLAINT, at)
             last = text(rows[-1], "id") if rows else None
             if page.get("has_more") is not True or last is None:

@@ -143,7 +143,7 @@ class Sandbox:
     async def verify(self, callback: Callback) -> None:
         """Check the signature over `timestamp.body`, and the age."""
         timestamp = callback.headers.get("sandbox-timestamp", "")
-        signed = timestamp.encode() + b"." + callback.body
+        signed = timestamp.encode(errors="replace") + b"." + callback.body
         signatures.hmac_hex(self.secret.reveal(), signed, callback.headers.get("sandbox-signature", ""))
         signatures.stamped(timestamp, self.clock())
 

@@ -119,7 +119,7 @@ class SendGrid:
         for name, reason in words.LISTS.items():
             async for row in self._pages(f"/v3/suppression/{name}"):
                 address, at = text(row, "email"), unix(row.get("created"))
-                if address is not None and at is not None and words.is_told(name, row):
+                if address is not None and words.is_told(name, row):
                     yield Listed(address, reason, at)
 
     async def suppress(self, channel: Channel, address: str, reason: SuppressionReason) -> None:  # noqa: ARG002
@@ -137,7 +137,7 @@ class SendGrid:
         key = configured.needed(self.webhook_key, "SENDGRID_WEBHOOK_KEY")
         timestamp = callback.headers.get(f"{_SIGNED}-timestamp", "")
         given = callback.headers.get(f"{_SIGNED}-signature", "")
-        signatures.ecdsa(key.reveal(), timestamp.encode() + callback.body, given)
+        signatures.ecdsa(key.reveal(), timestamp.encode(errors="replace") + callback.body, given)
         signatures.stamped(timestamp, self.clock())
 
     def parse(self, callback: Callback) -> tuple[Reported, ...]:

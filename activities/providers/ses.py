@@ -81,6 +81,10 @@ class Ses:
         most = CAPABILITIES[channel]
         return most if self.insights else replace(most, reads_by_id=False, reads_per_second=None)
 
+    async def prepare(self) -> None:
+        """See that credentials can be had."""
+        await self.service.ready()
+
     async def send(self, message: Message) -> Reported:
         """Submit once; no key is honoured, so a lost answer stays ambiguous."""
         simple = {
@@ -134,7 +138,7 @@ class Ses:
                 raise ReadFailed("it does not know its suppression list")
             for row in parts(page, "SuppressedDestinationSummaries"):
                 address, at = text(row, "EmailAddress"), unix(row.get("LastUpdateTime"))
-                if address is not None and at is not None and text(row, "Reason") == "COMPLAINT":
+                if address is not None and text(row, "Reason") == "COMPLAINT":
                     yield Listed(address, SuppressionReason.COMPLAINT, at)
             token = text(page, "NextToken")
             if token is None:

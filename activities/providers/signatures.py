@@ -25,6 +25,9 @@ Clock = Callable[[], datetime]
 TOLERANCE: Final = timedelta(minutes=5)
 """How far a callback's timestamp may be from now, either way."""
 
+SHORTEST_KEY: Final = 16
+"""Bytes of a webhook's secret, below which anybody could guess it."""
+
 _MISMATCH: Final = "the signature does not match"
 
 
@@ -57,10 +60,12 @@ def svix(secret: str, callback: Callback, now: datetime) -> None:
         key = base64.b64decode(secret.removeprefix("whsec_"), validate=True)
     except ValueError:
         raise Misconfigured("the secret of the webhook is not whsec_ and base64") from None
+    if len(key) < SHORTEST_KEY:
+        raise Misconfigured("the secret of the webhook is too short to be one")
     event_id, timestamp = (callback.headers.get(f"svix-{each}", "") for each in ("id", "timestamp"))
     versions = callback.headers.get("svix-signature", "").split()
     given = [each.removeprefix("v1,") for each in versions if each.startswith("v1,")]
-    hmac_base64(key, f"{event_id}.{timestamp}.".encode() + callback.body, *given)
+    hmac_base64(key, f"{event_id}.{timestamp}.".encode(errors="replace") + callback.body, *given)
     stamped(timestamp, now)
 
 

@@ -53,6 +53,10 @@ class Sns:
         """Say what can be relied on."""
         return CAPABILITIES[channel]
 
+    async def prepare(self) -> None:
+        """See that credentials can be had."""
+        await self.service.ready()
+
     async def send(self, message: Message) -> Reported:
         """Submit once; the answer is the last that is ever heard of it."""
         attributes = {"AWS.SNS.SMS.SMSType": "Transactional"}

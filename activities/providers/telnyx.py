@@ -126,7 +126,7 @@ class Telnyx:
             rows = parts(found, "data")
             for row in rows:
                 address, at = text(row, "to"), instant(text(row, "created_at"))
-                if address is not None and at is not None:
+                if address is not None:
                     yield Listed(address, SuppressionReason.STOPPED, at)
             page, count = page + 1, number(part(found, "meta"), "total_pages") or 0 if rows else 0
 
@@ -134,7 +134,7 @@ class Telnyx:
         """Check the signature, over `timestamp|body`."""
         key = configured.needed(self.public_key, "TELNYX_PUBLIC_KEY")
         timestamp = callback.headers.get("telnyx-timestamp", "")
-        signed = f"{timestamp}|".encode() + callback.body
+        signed = f"{timestamp}|".encode(errors="replace") + callback.body
         signatures.ed25519(key.reveal(), signed, callback.headers.get("telnyx-signature-ed25519", ""))
         signatures.stamped(timestamp, self.clock())
 

@@ -105,7 +105,7 @@ ERRORS: Mapping[str, Meaning] = MappingProxyType(
 )
 """Error codes; of a delivery, which no setting can bring back, only the status counts."""
 
-_OF_EITHER = frozenset({"10016", "40310"})
+_OF_EITHER = frozenset({NUMBER, "10016", "40310"})
 """Codes that are also said of the sender, or of something else altogether."""
 
 _STOP = re.compile(r"\bstop\b|\bblock rule\b|\bopt(?:ed)?[ -]?out\b", re.IGNORECASE)
@@ -154,8 +154,8 @@ def _judged(code: str, error: Json) -> Meaning:
     said = " ".join(each for each in told if each)
     if code == STOP and not _STOP.search(said):
         return REFUSED
-    if code in _OF_EITHER and not _TO.search(said):
-        return REFUSED
-    if code == NUMBER and _FROM.search(said) and not _TO.search(said):
+    if code == NUMBER and _FROM.search(said):
         return _SENDER
+    if code in _OF_EITHER and (not _TO.search(said) or _FROM.search(said)):
+        return REFUSED
     return ERRORS[code]

@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import timedelta
 from types import MappingProxyType
 from typing import NamedTuple
-from urllib.parse import parse_qsl, urlsplit, urlunsplit
+from urllib.parse import SplitResult, parse_qsl, urlsplit, urlunsplit
 
 import httpx
 
@@ -37,7 +37,7 @@ PORTS: Mapping[str, int] = MappingProxyType({"https": 443, "http": 80})
 class Login(NamedTuple):
     """Who asks: the account itself, or an API key of it."""
 
-    user: str
+    user: str | Credential
     secret: Credential
 
 
@@ -105,7 +105,7 @@ class Twilio:
         signed = _signed_body(callback)
         for url in _spellings(callback.url):
             with suppress(Forged):
-                signatures.hmac_base64(token, f"{url}{signed}".encode(), given, digest="sha1")
+                signatures.hmac_base64(token, f"{url}{signed}".encode(errors="replace"), given, digest="sha1")
                 return
         raise Forged("the signature does not match")
 
@@ -172,7 +172,9 @@ class Twilio:
         return Finding(Level.NOTE, self.name, says)
 
     def _headers(self) -> dict[str, str]:
-        return {"Authorization": configured.basic(self.login.user, self.login.secret)}
+        user = self.login.user
+        told = user.reveal() if isinstance(user, Credential) else user
+        return {"Authorization": configured.basic(told, self.login.secret)}
 
     def _address(self, path: str) -> str:
         return f"{self.url}/2010-04-01/Accounts/{segment(self.account_sid)}{path}.json"
@@ -181,8 +183,17 @@ class Twilio:
         return self.client.build_request("GET", self._address(path), params=query, headers=self._headers())
 
 
+def _split(url: str) -> SplitResult:
+    try:
+        split = urlsplit(url)
+        _ = split.port  # is read only now
+    except ValueError:
+        raise Forged("the address of the callback cannot be read") from None
+    return split
+
+
 def _query(callback: Callback) -> dict[str, str]:
-    return dict(parse_qsl(urlsplit(callback.url).query))
+    return dict(parse_qsl(_split(callback.url).query))
 
 
 def _signed_body(callback: Callback) -> str:
@@ -196,7 +207,7 @@ def _signed_body(callback: Callback) -> str:
 
 def _spellings(url: str) -> tuple[str, str]:
     """Return an address without its port and with it: which of the two is signed depends on the caller."""
-    split = urlsplit(url)
+    split = _split(url)
     host = split.netloc.removesuffix(f":{split.port}")
     port = split.port or PORTS.get(split.scheme)
     return urlunsplit(split._replace(netloc=host)), urlunsplit(split._replace(netloc=f"{host}:{port}"))

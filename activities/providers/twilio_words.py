@@ -56,6 +56,7 @@ REFUSALS: Mapping[str, Meaning] = MappingProxyType(
         "21602": REFUSED,
         "21603": _SENDER,
         "21606": _SENDER,
+        "21609": wrong("the provider refuses the callback URL: check STANDBY_PUBLIC_URL"),
         "21608": _TRIAL,
         "21610": STOPPED,
         "21611": LATER,

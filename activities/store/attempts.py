@@ -69,12 +69,17 @@ class Attempts:
     async def whose(self, provider: str, *, digest: str | None, provider_id: str | None) -> str | None:
         """Return the key of the attempt that a callback means, by the digest of its key, else by its id."""
         table = tables.attempts
-        named = table.c.digest == digest if digest else table.c.provider_id == provider_id
-        statement = select(table.c.key).where(named, table.c.provider == provider).limit(2)
+        names = ((table.c.digest, digest), (table.c.provider_id, provider_id))
         async with reading(self._engine) as connection:
-            found = (await connection.execute(statement)).scalars().all()
-        # An id that two attempts share names neither.
-        return found[0] if len(found) == 1 else None
+            for column, name in names:
+                if not name:
+                    continue
+                statement = select(table.c.key).where(column == name, table.c.provider == provider).limit(2)
+                found = (await connection.execute(statement)).scalars().all()
+                # An id that two attempts share names neither.
+                if len(found) == 1:
+                    return str(found[0])
+        return None
 
     async def claim(self, key: str, *, provider: str, address_hash: str, at: datetime) -> Claim:
         """Ask for the right to dispatch; exactly one of many that race gets Fresh. Raises Missing."""

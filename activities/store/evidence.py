@@ -12,7 +12,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from activities.store import rows, tables
 from activities.store.database import writing
 from activities.store.records import AttemptRow, NoticeRow
-from workflows.policy import state
+from activities.store.suppressions import suppress
+from workflows.policy import hygiene, state
 from workflows.policy.keys import attempted
 from workflows.policy.models import Observation
 from workflows.policy.state import Transition
@@ -43,6 +44,7 @@ class Evidence:
             if did.verdict is Verdict.APPLIED:
                 await rows.change(connection, tables.attempts, row, **_moved(row, seen, did.state, at))
             await _append(connection, seen, did)
+            await _clean(connection, row, seen)
             if notice.outcome is None:
                 due = {} if seen.source is Source.CALLBACK else {"next_at": next_at}
                 await rows.change(connection, tables.notices, notice, **_news(notice, row, seen, at), **due)
@@ -81,6 +83,20 @@ def _news(notice: NoticeRow, row: AttemptRow, seen: Observation, at: datetime) -
     if notice.channel in {None, row.channel} or row.state is AttemptState.PLANNED:
         news |= {"phase": Phase.AWAITING, "channel": row.channel}
     return news
+
+
+async def _clean(connection: AsyncConnection, row: AttemptRow, seen: Observation) -> None:
+    """Suppress with the evidence: a worker that dies next takes nobody's choice with it."""
+    reason = hygiene.suppression(seen, row.channel)
+    if reason is not None and row.address_hash is not None:
+        await suppress(
+            connection,
+            row.address_hash,
+            row.channel,
+            reason,
+            source_notice=row.notice_key,
+            observed_at=seen.at,
+        )
 
 
 async def _append(connection: AsyncConnection, seen: Observation, did: Transition) -> None:

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from sqlalchemy import select, update
-from sqlalchemy.ext.asyncio import AsyncEngine
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from activities.store import rows, tables
 from activities.store.database import reading, writing
@@ -25,28 +25,16 @@ class Suppressions:
         source_notice: str,
         observed_at: datetime,
     ) -> bool:
-        """Suppress an address for a reason; False where that holds already.
-
-        A report that is no newer than the last lifting changes nothing: a person knew better since.
-        """
-        table = tables.suppressions
-        values = {
-            "address_hash": address_hash,
-            "channel": channel,
-            "reason": reason,
-            "source_notice": source_notice,
-            "observed_at": observed_at,
-        }
-        lifted_since = select(table.c.id).where(
-            table.c.address_hash == address_hash,
-            table.c.channel == channel,
-            table.c.reason == reason,
-            table.c.lifted_at >= observed_at,
-        )
+        """Suppress an address for a reason; False where that holds already."""
         async with writing(self._engine) as connection:
-            if (await connection.execute(lifted_since.limit(1))).first() is not None:
-                return False
-            return await rows.insert_once(connection, table, values)
+            return await suppress(
+                connection,
+                address_hash,
+                channel,
+                reason,
+                source_notice=source_notice,
+                observed_at=observed_at,
+            )
 
     async def active(self, address_hash: str, channel: Channel) -> frozenset[SuppressionReason]:
         """Return every reason for which an address is not written to on a channel now."""
@@ -77,3 +65,35 @@ class Suppressions:
         )
         async with writing(self._engine) as connection:
             return (await connection.execute(statement)).rowcount > 0
+
+
+async def suppress(
+    connection: AsyncConnection,
+    address_hash: str,
+    channel: Channel,
+    reason: SuppressionReason,
+    *,
+    source_notice: str,
+    observed_at: datetime,
+) -> bool:
+    """Suppress an address within a transaction; False where that holds already.
+
+    A report that is no newer than the last lifting changes nothing: a person knew better since.
+    """
+    table = tables.suppressions
+    lifted_since = select(table.c.id).where(
+        table.c.address_hash == address_hash,
+        table.c.channel == channel,
+        table.c.reason == reason,
+        table.c.lifted_at >= observed_at,
+    )
+    if (await connection.execute(lifted_since.limit(1))).first() is not None:
+        return False
+    values = {
+        "address_hash": address_hash,
+        "channel": channel,
+        "reason": reason,
+        "source_notice": source_notice,
+        "observed_at": observed_at,
+    }
+    return await rows.insert_once(connection, table, values)

@@ -19,6 +19,7 @@ from tests.activities.given import (
     KEYRING,
     NOW,
     SHIPPED,
+    SMS,
     Scripted,
     SetClock,
     admitted,
@@ -26,6 +27,7 @@ from tests.activities.given import (
     claimed,
     dispatcher,
     outcome,
+    request,
     row_of,
     says,
     seen,
@@ -273,3 +275,13 @@ async def test_an_id_that_is_the_address_is_not_kept(ledger: Ledger) -> None:
 
     assert (receipt.dispatch, receipt.provider_id) == (calls.Dispatch.SUBMITTED, None)
     assert str(address) not in f"{await row_of(ledger, attempt_key(asked.key, EMAIL))!r}"
+
+
+async def test_a_provider_is_told_an_address_in_its_one_form_however_it_was_written(ledger: Ledger) -> None:
+    recipient = request().recipient.model_copy(update={"phone": "+1 (202) 555-0142"})
+    asked = await admitted(ledger, request(recipient=recipient.model_dump()))
+    provider = Scripted()
+
+    await dispatcher(ledger, provider).send(send(asked, SMS), SetClock())
+
+    assert [each.to for each in provider.crossed] == ["+12025550142"]

@@ -8,7 +8,7 @@ from activities.catalogue import Catalogue
 from activities.eligibility import LedgerEligibility
 from activities.gate import Gate
 from activities.providers.base import Capabilities
-from activities.providers.errors import Misconfigured, ProviderError, ReadFailed
+from activities.providers.errors import Misconfigured, ReadFailed
 from activities.sharing import Sharing
 from activities.store.ledger import Ledger
 from tests.activities.given import EMAIL, KEYRING, NOW, SHIPPED, SMS, Deployment, Scripted, admitted, engine
@@ -23,7 +23,7 @@ class Listing(Scripted):
 
     can: Capabilities = field(default_factory=lambda: Capabilities(takes_suppressions=True))
     held: list[tuple[Channel, str, SuppressionReason]] = field(default_factory=list)
-    trouble: ProviderError | Misconfigured | None = None
+    trouble: Exception | None = None
 
     async def suppress(self, channel: Channel, address: str, reason: SuppressionReason) -> None:
         if self.trouble is not None:
@@ -62,10 +62,8 @@ async def test_a_suppression_is_shared_only_where_the_deployment_asks_for_it(
     assert provider.held == ([(SMS, number, SuppressionReason.STOPPED)] if is_on else [])
 
 
-@pytest.mark.parametrize("trouble", [ReadFailed("HTTP 500"), Misconfigured("HTTP 401")])
-async def test_a_provider_that_does_not_take_it_holds_nothing_up(
-    ledger: Ledger, trouble: ProviderError | Misconfigured
-) -> None:
+@pytest.mark.parametrize("trouble", [ReadFailed("HTTP 500"), Misconfigured("HTTP 401"), ValueError("x")])
+async def test_a_provider_that_does_not_take_it_holds_nothing_up(ledger: Ledger, trouble: Exception) -> None:
     _, known = await suppress(ledger, Sharing(SHIPPED, Deployment(Listing(trouble=trouble)), is_on=True))
 
     assert known
@@ -90,7 +88,9 @@ async def test_every_provider_that_a_kind_chooses_is_told_once() -> None:
 async def test_a_provider_that_has_no_list_for_a_channel_is_not_told() -> None:
     provider = Listing(can=Capabilities())
 
-    await Sharing(SHIPPED, Deployment(provider), is_on=True).tell(SMS, "+1", SuppressionReason.STOPPED)
+    await Sharing(SHIPPED, Deployment(provider), is_on=True).tell(
+        SMS, "+12025550142", SuppressionReason.STOPPED
+    )
 
     assert provider.held == []
 
@@ -118,6 +118,8 @@ async def test_what_essential_kinds_still_send_to_is_not_put_on_a_list_that_know
     provider = Listing()
     catalogue = Catalogue({name: SHIPPED.get(name) for name in kinds})
 
-    await Sharing(catalogue, Deployment(provider), is_on=True).tell(channel, "address", reason)
+    written = "anna@example.com" if channel is EMAIL else "+1 (202) 555-0142"
+    await Sharing(catalogue, Deployment(provider), is_on=True).tell(channel, written, reason)
 
-    assert bool(provider.held) is told
+    address = "anna@example.com" if channel is EMAIL else "+12025550142"
+    assert provider.held == ([(channel, address, reason)] if told else [])

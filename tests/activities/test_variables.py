@@ -1,5 +1,6 @@
 """A secret from a file is the one that is there now, and a bad file never takes it away."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -15,20 +16,43 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
+def settle(file: Path) -> None:
+    """Make a file look as if it had been written a while ago."""
+    os.utime(file, (0, file.stat().st_mtime - 60))
+
+
 def test_a_secret_that_is_rotated_holds_from_the_next_use_on(file: Path) -> None:
     credential = Settings.read({"STANDBY_SENDGRID_API_KEY_FILE": str(file)}).sendgrid.api_key
     assert credential is not None
     assert credential.reveal() == "first"
 
     file.write_text("second")
+    settle(file)
 
     assert credential.reveal() == "second"
+
+
+def test_a_file_that_is_being_written_is_not_believed_yet(file: Path) -> None:
+    credential = Credential.kept_in(file)
+    file.write_text("sec")
+
+    assert credential.reveal() == "first"
+
+
+def test_what_is_no_file_of_a_secret_is_not_read(tmp_path: Path) -> None:
+    pipe, heap = tmp_path / "pipe", tmp_path / "heap"
+    os.mkfifo(pipe)
+    heap.write_text("x" * 20_000)
+    for each in (pipe, heap, tmp_path):
+        with pytest.raises(SettingsError, match="the file it names cannot be read"):
+            Settings.read({"STANDBY_SENDGRID_API_KEY_FILE": str(each)})
 
 
 @pytest.mark.parametrize("content", [b"", b"  \n", b"two words", b"\xff\xfe", "Schlüssel".encode(), b"a\nb"])
 def test_a_file_that_holds_no_secret_leaves_the_last_one_in_force(file: Path, content: bytes) -> None:
     credential = Credential.kept_in(file)
     file.write_bytes(content)
+    settle(file)
 
     assert credential.reveal() == "first"
 
@@ -56,6 +80,12 @@ def test_a_worker_does_not_start_on_a_file_without_a_secret(file: Path, content:
         ("EMAIL_FROM", "a@b.example\nBcc: c@d.example", "must be like notices@example.com"),
         ("POSTMARK_EMAIL_FROM", "<a@b", "must be like notices@example.com"),
         ("SMS_FROM", "+1\n2", "must be a number (+14155550100), a short code"),
+        ("TWILIO_URL", "https://a:b", "must be like http://127.0.0.1:8025, without a path"),
+        ("TWILIO_URL", "https://[::1", "must be like http://127.0.0.1:8025, without a path"),
+        ("PUBLIC_URL", "https://a.example:99999", "must be like http://127.0.0.1:8025, without a path"),
+        ("EMAIL_FROM", "a@b.example, c@d.example", "must be like notices@example.com"),
+        ("EMAIL_FROM", "a@b.example junk", "must be like notices@example.com"),
+        ("EMAIL_FROM", "x@y.example <a@b.example", "must be like notices@example.com"),
         ("TWILIO_URL", "ftp://api.example", "must be like http://127.0.0.1:8025, without a path"),
         ("PUBLIC_URL", "https://a.example/x", "must be like http://127.0.0.1:8025, without a path"),
         ("SES_INSIGHTS", "perhaps", "must be 1 or 0"),

@@ -113,6 +113,7 @@ async def test_credentials_stay_in_force_while_their_file_holds_none(
     file = tmp_path / "credentials"
     file.write_text(profile("default", "AKIAOLD"))
     made = service(client)
+    await made.ready()
 
     if written is None:
         file.unlink()
@@ -140,7 +141,7 @@ async def test_missing_credentials_are_a_setting(
         bare.setenv(name, value)
 
     with pytest.raises(Misconfigured, match=says):
-        service(client)
+        await service(client).ready()
 
 
 class Instance:
@@ -181,22 +182,37 @@ async def test_an_instance_is_asked_for_its_role_only_on_demand(
     environ = {**REGION, "STANDBY_AWS_INSTANCE_ROLE": asks}
     async with instance.running() as url:
         bare.setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", url)
-        # botocore waits for the answer, which this very loop gives.
-        made, fault = await asyncio.to_thread(attempted, client, environ)
-
-    if asks == "1":
-        assert made is not None
-        assert await signed_by(made) == "ASIAINSTANCE"
-    else:
-        assert isinstance(fault, Misconfigured)
-        assert instance.asked == []
+        made = service(client, environ)
+        if asks == "1":
+            assert await signed_by(made) == "ASIAINSTANCE"
+        else:
+            with pytest.raises(Misconfigured):
+                await made.ready()
+    assert bool(instance.asked) is (asks == "1")
 
 
-def attempted(client: httpx.AsyncClient, environ: dict[str, str]) -> tuple[Service | None, Exception | None]:
-    try:
-        return service(client, environ), None
-    except Misconfigured as fault:
-        return None, fault
+async def test_a_source_that_never_answers_holds_up_neither_the_loop_nor_the_end(
+    bare: pytest.MonkeyPatch, client: httpx.AsyncClient, tmp_path: Path
+) -> None:
+    config = tmp_path / "config"
+    config.write_text("[default]\ncredential_process = sleep 20\n")
+    bare.setenv("AWS_CONFIG_FILE", str(config))
+    made = replace(service(client), budget=timedelta(seconds=0.5))
+    turns = 0
+
+    async def turn() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0.01)
+
+    turning = asyncio.ensure_future(turn())
+    with pytest.raises(Misconfigured, match="cannot be had"):
+        await made.ready()
+    turning.cancel()
+
+    assert turns > 1
+    assert all(each.daemon for each in threading.enumerate() if each.name == "aws-credentials")
 
 
 @pytest.mark.parametrize(

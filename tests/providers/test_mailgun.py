@@ -243,7 +243,6 @@ async def test_every_list_is_read_and_each_address_for_its_reason(served: Served
         ("bounces", {"code": "605", "error": ""}),
         ("unsubscribes", {"tags": ["newsletter"]}),
         ("unsubscribes", {"tag": "newsletter"}),
-        ("complaints", {"created_at": "yesterday"}),
     ],
 )
 async def test_what_is_no_choice_and_no_fault_is_left_out(

@@ -175,7 +175,7 @@ async def test_only_peoples_own_choices_are_listed(served: tuple[FakePostmark, P
         ("a", SuppressionReason.COMPLAINT),
         ("b", SuppressionReason.UNSUBSCRIBED),
     ]
-    assert {each.at.isoformat() for each in listed} == {"2026-11-17T13:58:33+00:00"}
+    assert {each.at and each.at.isoformat() for each in listed} == {"2026-11-17T13:58:33+00:00"}
 
 
 async def test_an_address_that_is_not_taken_is_a_failure(served: tuple[FakePostmark, Postmark]) -> None:

@@ -243,7 +243,6 @@ async def test_a_bounce_that_is_listed_all_the_same_is_left_out(
     rows = [
         {"EmailAddress": "a@example.test", "Reason": "BOUNCE", "LastUpdateTime": ADDED_AT},
         {"EmailAddress": "b@example.test", "Reason": "TOMORROW", "LastUpdateTime": ADDED_AT},
-        {"EmailAddress": "c@example.test", "Reason": "COMPLAINT"},
         {"Reason": "COMPLAINT", "LastUpdateTime": ADDED_AT},
     ]
     script.answer = answer(200, {"SuppressedDestinationSummaries": rows})

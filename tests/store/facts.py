@@ -11,7 +11,7 @@ from activities.store.notices import Admitted, Terms
 from workflows.policy.keys import attempt_key
 from workflows.policy.models import NoticeRequest, Observation, Recipient
 from workflows.policy.terms import Policy
-from workflows.policy.words import Channel, OnUnresolved, SettlesOn, Source, Status
+from workflows.policy.words import Channel, OnUnresolved, SettlesOn, Source, Status, SuppressionReason
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 EXPIRY = NOW + timedelta(minutes=10)
@@ -61,6 +61,7 @@ def report(
     event_id: str = "",
     provider_id: str | None = "id-1",
     at: datetime = NOW,
+    opt_out: SuppressionReason | None = None,
 ) -> Observation:
     return Observation(
         attempt_key=key,
@@ -71,6 +72,7 @@ def report(
         raw=status,
         at=at,
         provider_id=provider_id,
+        opt_out=opt_out,
     )
 
 

@@ -7,9 +7,31 @@ from activities.store.attempts import Settled
 from activities.store.errors import Missing
 from activities.store.ledger import Ledger
 from activities.store.records import Story
-from tests.store.facts import EMAIL, KEY, NOW, SMS, Crash, CrashError, admit, after, claim, report
-from workflows.policy.models import Result
-from workflows.policy.words import AttemptState, Channel, Outcome, Phase, Source, Status, Verdict
+from tests.store.facts import (
+    EMAIL,
+    EMAIL_HASH,
+    KEY,
+    NOW,
+    SMS,
+    SMS_HASH,
+    Crash,
+    CrashError,
+    admit,
+    after,
+    claim,
+    report,
+)
+from workflows.policy.models import Observation, Result
+from workflows.policy.words import (
+    AttemptState,
+    Channel,
+    Outcome,
+    Phase,
+    Source,
+    Status,
+    SuppressionReason,
+    Verdict,
+)
 
 CLOSED = Result(key=KEY, outcome=Outcome.UNKNOWN, rule="cutoff", closed_at=after(minutes=9))
 
@@ -209,3 +231,36 @@ async def test_the_strongest_word_stays_whatever_the_order(ledger: Ledger) -> No
 async def test_a_report_about_a_notice_that_is_not_on_record_is_refused(ledger: Ledger) -> None:
     with pytest.raises(Missing, match=KEY):
         await ledger.evidence.observe(report(Status.DELIVERED), at=NOW)
+
+
+@pytest.mark.parametrize(
+    ("seen", "reason"),
+    [
+        (report(Status.REJECTED, key=SMS, is_final=True, opt_out=SuppressionReason.STOPPED), "stopped"),
+        (report(Status.INVALID_RECIPIENT, key=SMS, is_final=True), "invalid_recipient"),
+        (report(Status.REJECTED, key=SMS, is_final=True), None),
+        (report(Status.INVALID_RECIPIENT, key=SMS), None),
+    ],
+    ids=["a choice", "a fault", "a refusal", "not final"],
+)
+async def test_who_must_not_be_written_to_is_suppressed_with_the_evidence(
+    ledger: Ledger, seen: Observation, reason: str | None
+) -> None:
+    """A worker that dies between the report and the suppression would take the person's word with it."""
+    await admit(ledger)
+    await claim(ledger, SMS)
+
+    await ledger.evidence.observe(seen, at=NOW)
+    await ledger.evidence.observe(seen, at=NOW)
+
+    assert await ledger.suppressions.active(SMS_HASH, Channel.SMS) == ({reason} if reason else set())
+
+
+async def test_a_bounce_after_the_close_suppresses_too(ledger: Ledger) -> None:
+    await admit(ledger)
+    await claim(ledger)
+    await ledger.notices.close(CLOSED, (), at=after(minutes=9))
+
+    await ledger.evidence.observe(report(Status.INVALID_RECIPIENT, is_final=True), at=after(minutes=10))
+
+    assert await ledger.suppressions.active(EMAIL_HASH, Channel.EMAIL) == {"invalid_recipient"}

@@ -73,6 +73,11 @@ def _e164(text: str) -> str:
     return str(phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164))
 
 
+def written(channel: Channel, address: str) -> str:
+    """Return an address as providers are told it, whoever wrote it and however; raises AddressError."""
+    return email(address) if channel is Channel.EMAIL else phone(address)
+
+
 def canonical(channel: Channel, address: str) -> str:
     """Return what two spellings of one address have in common: what its hash is computed from.
 

@@ -107,7 +107,8 @@ def refusal(
 STOPPED = SuppressionReason.STOPPED
 REFUSALS = (
     refusal(400, "10001", Rejected, Status.REJECTED),
-    refusal(400, "10002", Rejected, Status.INVALID_RECIPIENT, title="Invalid phone number"),
+    refusal(400, "10002", Rejected, Status.REJECTED, title="Invalid phone number"),
+    refusal(400, "10002", Rejected, Status.INVALID_RECIPIENT, title="The 'to' number is invalid"),
     refusal(422, "10002", Misconfigured, title="The 'from' number is invalid"),
     refusal(422, "10003", Misconfigured),
     refusal(422, "10004", Rejected, Status.REJECTED),
