@@ -91,7 +91,9 @@ def _of_engine(error: RPCError) -> Ending:
     first, _, _ = error.message.strip().partition("\n")
     said = f"{redact(first) or 'no answer'} ({error.status.name})"
     # Commands connect before they ask: an engine that is unavailable then was there a moment ago.
-    went_away = error.status is RPCStatusCode.UNAVAILABLE
+    # A connection that breaks under a call has no status of its own.
+    broken = error.status is RPCStatusCode.UNKNOWN and first.startswith("transport error")
+    went_away = broken or error.status is RPCStatusCode.UNAVAILABLE
     return Ending(code, (f"the engine went away: {said}" if went_away else f"engine: {said}",))
 
 

@@ -48,6 +48,16 @@ def missing(what: type[NamespaceNotFoundFailure | NotFoundFailure]) -> bytes:
             ("the engine went away: connection lost (UNAVAILABLE)",),
         ),
         (
+            rpc("transport error", RPCStatusCode.UNKNOWN),
+            Exit.UNREACHABLE,
+            ("the engine went away: transport error (UNKNOWN)",),
+        ),
+        (
+            rpc("something else", RPCStatusCode.UNKNOWN),
+            Exit.UNREACHABLE,
+            ("engine: something else (UNKNOWN)",),
+        ),
+        (
             rpc("Blob data size exceeds limit.", RPCStatusCode.INVALID_ARGUMENT),
             Exit.BAD_INPUT,
             ("engine: Blob data size exceeds limit. (INVALID_ARGUMENT)",),
