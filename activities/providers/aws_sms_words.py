@@ -94,6 +94,7 @@ FIELDS: Mapping[str, Meaning] = MappingProxyType(
 _PER_SECOND: Final = timedelta(seconds=1) // timedelta(milliseconds=1)
 """Of an event's timestamps."""
 
+_ELSEWHERE = re.compile(r"countr|region|support|block|account|sender", re.IGNORECASE)
 _PARAMETERS = frozenset({"INVALID_PARAMETER", "FIELD_VALIDATION_FAILED"})
 
 
@@ -134,8 +135,11 @@ def refused(answer: Answer) -> None:
     fields = answer.fields() or {}
     reason = text(fields, "Reason")
     names = {(text(each, "Name") or "").lower() for each in parts(fields, "Fields")}
-    if reason in _PARAMETERS and len(names) == 1 and not answer.is_success:
+    if reason in _PARAMETERS and len(names) == 1 and answer.is_refusal:
         meaning = FIELDS.get(names.pop(), REFUSED)
+        if meaning is INVALID and _ELSEWHERE.search(f"{fields.get('Message')} {fields.get('Fields')}"):
+            # In doubt it is not the number's fault.
+            meaning = REFUSED
         raise refusals.error(meaning, answer, reason)
     refusals.check(answer, REFUSALS, code(answer))
 

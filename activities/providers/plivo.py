@@ -132,6 +132,8 @@ class Plivo:
         if text(account, "account_type") == "developer":
             says = "the account is a free trial, which texts verified numbers only: upgrade it"
             return Finding(Level.PROBLEM, self.name, says)
+        if text(account, "auth_id") != self.auth_id:
+            return Finding(Level.UNCHECKED, self.name, "the account does not say whose it is")
         if _is_used_up(account):
             return Finding(Level.PROBLEM, self.name, "the credit of the account is used up: recharge it")
         return Finding(Level.OK, self.name, "the credentials hold, the account is no trial")

@@ -114,7 +114,8 @@ def meaning(code: int | None, said: str, recipient: str) -> Meaning | None:
     if "'From'" in said:
         return _SENDER
     # It takes no internationalised local part, which is no fault of such an address.
-    return INVALID if "'To'" in said and recipient.isascii() else REFUSED
+    is_of_it = "'To' address" in said or "parsing 'To'" in said
+    return INVALID if is_of_it and recipient.isascii() else REFUSED
 
 
 def choice(fields: Json) -> SuppressionReason | None:

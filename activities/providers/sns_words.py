@@ -43,7 +43,9 @@ PARAMETERS = frozenset({"InvalidParameter", "ParameterValueInvalid", "Validation
 """Codes that say the less: the message beside them says which parameter, and why."""
 
 SAYS: tuple[tuple[re.Pattern[str], Meaning], ...] = (
-    (re.compile(r"opted out", re.IGNORECASE), STOPPED),
+    (re.compile(r"(?<!not )\bopted out\b", re.IGNORECASE), STOPPED),
+    # In doubt it is not the number's fault.
+    (re.compile(r"country|region|blocked|account|\borigin\b", re.IGNORECASE), REFUSED),
     (re.compile(r"not verified|unverified|sandbox", re.IGNORECASE), _SANDBOX),
     (re.compile(r"sender ?id|origination", re.IGNORECASE), wrong("check STANDBY_SMS_FROM")),
     (
@@ -64,7 +66,7 @@ def refused(said: Answer) -> None:
     """Raise what a refusal proves, by its code, and by its message where that says more."""
     fields = said.fields() or {}
     code, message = text(fields, "Code"), text(fields, "Message") or ""
-    if code in PARAMETERS and not said.is_success:
+    if code in PARAMETERS and said.is_refusal:
         for pattern, meaning in SAYS:
             if pattern.search(message):
                 raise refusals.error(meaning, said, code)

@@ -117,6 +117,7 @@ REFUSALS = (
     refusal(100, NotSent, http=503),
     refusal(300, Rejected, Status.INVALID_RECIPIENT, "Invalid 'To' address: 'anna.secret@example.test'."),
     refusal(300, Rejected, Status.INVALID_RECIPIENT, "Error parsing 'To': Illegal email domain."),
+    refusal(300, Rejected, Status.REJECTED, "50 recipients at most in 'To'."),
     refusal(
         300, Misconfigured, said="Invalid 'From' address: 'notices@example.com' is not a verified sender."
     ),

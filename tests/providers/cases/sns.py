@@ -40,6 +40,8 @@ REFUSALS = (
     parameter("Empty message", Status.REJECTED),
     parameter("PhoneNumber Reason: input incorrectly formatted", Status.INVALID_RECIPIENT),
     parameter("Phone number does not meet the E164 format", Status.INVALID_RECIPIENT),
+    parameter("The phone number of origin is not in E.164 format", Status.REJECTED),
+    parameter("Phone numbers of this country are blocked: E.164 prefix +1", Status.REJECTED),
     # So says a region that has no texts, of any number whatever.
     parameter(f"PhoneNumber Reason: {SMS.to} is not valid to publish to", Status.REJECTED),
     parameter("PhoneNumber Reason: Phone number is opted out", Status.REJECTED, SuppressionReason.STOPPED),
