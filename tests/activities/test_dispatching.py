@@ -1,5 +1,6 @@
 """The decision table of one dispatch, on a real ledger: what is on record, who is asked, what it answers."""
 
+import asyncio
 from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -16,6 +17,7 @@ from activities.store.evidence import Evidence
 from activities.store.ledger import Ledger
 from tests.activities.given import (
     EMAIL,
+    EXPIRY,
     KEYRING,
     NOW,
     SHIPPED,
@@ -285,3 +287,14 @@ async def test_a_provider_is_told_an_address_in_its_one_form_however_it_was_writ
     await dispatcher(ledger, provider).send(send(asked, SMS), SetClock())
 
     assert [each.to for each in provider.crossed] == ["+12025550142"]
+
+
+async def test_a_send_that_is_on_the_wire_at_expiry_ends_there_and_is_in_doubt(ledger: Ledger) -> None:
+    asked = await admitted(ledger)
+    provider = Scripted(meanwhile=asyncio.Event().wait)
+    clock = SetClock(EXPIRY - timedelta(milliseconds=50))
+
+    receipt = await dispatcher(ledger, provider).send(send(asked), clock)
+
+    assert receipt.dispatch is calls.Dispatch.AMBIGUOUS
+    assert (await row_of(ledger, attempt_key(asked.key, EMAIL))).note == "expired on the wire"

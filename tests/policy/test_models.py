@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from pydantic import ValidationError
 
-from workflows.policy.models import NoticeRequest, Recipient
+from workflows.policy.models import NoticeRequest, Observation, Recipient
 from workflows.policy.words import Channel
 
 ANA = Recipient(id="u-7", email="ana@example.com", phone="+14155550100")
@@ -66,3 +66,18 @@ def test_each_channel_has_its_address() -> None:
     assert ANA.address(Channel.EMAIL) == "ana@example.com"
     assert ANA.address(Channel.SMS) == "+14155550100"
     assert Recipient(id="u-8").address(Channel.SMS) is None
+
+
+def test_a_report_that_comes_as_a_signal_keeps_nobodys_address_in_its_words() -> None:
+    seen = Observation.model_validate(
+        {
+            "attempt_key": "k:e:u:email:1",
+            "event_id": "e",
+            "source": "callback",
+            "status": "rejected",
+            "raw": "550 anna@example.test unknown, call +1 202 555 0142",
+            "code": "to anna@example.test",
+            "at": "2026-12-01T10:00:00Z",
+        }
+    )
+    assert (seen.raw, seen.code) == ("550 <address> unknown, call <number>", "to <address>")
