@@ -10,6 +10,8 @@ RUN pip install --quiet --require-hashes --requirement requirements.txt
 COPY pyproject.toml README.md LICENSE worker.py starter.py ./
 COPY workflows ./workflows
 COPY activities ./activities
+COPY client ./client
+COPY receiver ./receiver
 COPY console ./console
 COPY sandbox ./sandbox
 COPY notices ./notices

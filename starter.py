@@ -9,8 +9,8 @@ from typing import NoReturn
 
 from activities.connect import connect, finish
 from activities.keyring import Keyring
+from client.starting import start
 from console.app import run
-from console.starting import start
 
 __all__ = ["Keyring", "connect", "main", "start"]
 

@@ -15,11 +15,11 @@ from temporalio.service import RPCError
 
 from activities.logs import configure
 from activities.settings import LogFormat, LogLevel
+from client.starting import start
 from console.engine import EngineAt, free_port
 from console.fates import CASES, Case
 from console.scoreboard import Row, board, verdicts
 from console.stack import Stack, Wanted, running
-from console.starting import start
 from workflows.notice import Notice
 from workflows.policy.words import AttemptState, Phase
 

@@ -4,7 +4,6 @@ from contextvars import ContextVar
 from enum import IntEnum
 from typing import Final, NamedTuple
 
-from temporalio.api.errordetails.v1 import NamespaceNotFoundFailure
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError, RPCStatusCode
 
@@ -76,14 +75,6 @@ _CODES: Final[tuple[tuple[type[Exception], Exit], ...]] = (
     (EngineUnreachableError, Exit.UNREACHABLE),
     (StoreError, Exit.UNREACHABLE),
 )
-
-
-def is_unknown(error: RPCError) -> bool:
-    """Whether the engine says that no open run has this id; a missing namespace is another matter."""
-    missing_namespace = any(
-        each.Is(NamespaceNotFoundFailure.DESCRIPTOR) for each in error.grpc_status.details
-    )
-    return error.status is RPCStatusCode.NOT_FOUND and not missing_namespace
 
 
 def _of_engine(error: RPCError) -> Ending:

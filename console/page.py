@@ -13,7 +13,7 @@ from rich.text import Text
 from activities.providers.base import Callbacks
 from activities.providers.registry import PROVIDERS
 from activities.store.records import AttemptRow, ObservationRow
-from console.story import Decided, Story
+from client.story import Decided, Story
 from workflows.policy import telling
 from workflows.policy.keys import attempted
 from workflows.policy.plan import Rule

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import typer
 
 from activities.admission import DUPLICATE
-from console.runs import Run
+from client.runs import Run
 from workflows.policy import telling
 from workflows.policy.models import Result
 from workflows.policy.plan import Rule

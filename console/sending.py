@@ -12,13 +12,13 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from temporalio.client import Client
 
+from client.runs import concluded
+from client.starting import Started, begin
 from console import documents, receipts
 from console.checking import check_of
 from console.deployment import Deployment
 from console.exits import Exit, Stop, ending
 from console.receipts import Receipt, Tally
-from console.runs import concluded
-from console.starting import Started, begin
 from workflows.policy.models import NoticeRequest
 
 ABREAST: Final = 20

@@ -9,10 +9,12 @@ from temporalio.service import RPCError
 
 from activities.discreet import PublicError
 from activities.hosting import open_ledger
-from console import page, runs
+from client import runs
+from client.story import Story
+from console import page
 from console.deployment import Deployment
 from console.exits import Exit, Stop, ending
-from console.story import Story
+from workflows.notice import Notice
 from workflows.policy.keys import attempted, key_of
 
 Key = Annotated[str, typer.Argument(metavar="KEY", help="The notice key, kind:event:recipient.")]
@@ -61,7 +63,13 @@ def _checked(key: str) -> str:
 
 
 async def _withdraw(deployment: Deployment, key: str) -> None:
-    await runs.withdraw(await deployment.engine(), key)
+    client = await deployment.engine()
+    try:
+        await runs.handle_of(client, key).signal(Notice.withdraw)
+    except RPCError as error:
+        if runs.is_unknown(error):
+            raise Stop(Exit.BAD_INPUT, f"{key}: no such notice is open; see: standby show {key}") from None
+        raise
 
 
 async def _story(deployment: Deployment, key: str) -> Story:

@@ -20,7 +20,7 @@ MACHINE = re.compile(r"(?<![\w.-])/(?:work|farm|root|home|tmp/[a-z])(?![\w-])")
 
 _CODE = re.compile(r"```.*?```|`[^`\n]+`", re.DOTALL)
 _INLINE = re.compile(r"`([^`\n]+)`")
-_PATH = re.compile(r"^(?:workflows|activities|console|sandbox|notices|tests|docs)/[\w./-]*$")
+_PATH = re.compile(r"^(?:workflows|activities|client|receiver|console|sandbox|notices|tests|docs)/[\w./-]*$")
 _ELSEWHERE = re.compile(r"[a-z]+:")
 _LINK = re.compile(r"\]\(([^)\s#]+)")
 _TARGET = re.compile(r"^([a-z]+):", re.MULTILINE)

@@ -8,7 +8,8 @@ from activities.connect import EngineUnreachableError
 from activities.keyring import KeyringError
 from activities.settings import SettingsError
 from activities.store.errors import Unreachable
-from console.exits import TRACEBACK, Exit, Stop, ending, is_unknown
+from client.runs import is_unknown
+from console.exits import TRACEBACK, Exit, Stop, ending
 from tests.console.shell import ADDRESS
 from workflows.policy.contract import ContractError
 

@@ -5,9 +5,9 @@ import pytest
 from rich.console import Console
 
 from activities.store.records import AttemptRow
+from client.runs import Run
+from client.story import Story
 from console.page import Clock, away, render
-from console.runs import Run
-from console.story import Story
 from tests.store import facts
 from workflows.policy.evidence import Evidence
 from workflows.policy.words import AttemptState, Channel, Phase, Status

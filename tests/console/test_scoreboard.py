@@ -6,9 +6,9 @@ from typing import cast
 import pytest
 from rich.console import Console
 
+from client.starting import Handle
 from console.fates import BY_TEXT, CASES
 from console.scoreboard import Row, board, verdicts
-from console.starting import Handle
 from workflows.policy.models import Result
 from workflows.policy.words import Channel, Outcome
 

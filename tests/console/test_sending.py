@@ -5,8 +5,8 @@ from datetime import datetime
 import pytest
 from temporalio.service import RPCError
 
+from client.runs import handle_of
 from console.engine import EngineAt, development_engine, free_port
-from console.runs import handle_of
 from console.surroundings import left
 from tests.console.conftest import BLOCKING, DELIVERING, DESERTED, REFUSAL, REFUSING, Town
 from tests.console.shell import (

@@ -12,7 +12,7 @@ from activities.connect import connect
 from activities.keyring import Keyring
 from activities.store.engine import open_engine
 from activities.store.ledger import Ledger
-from console.starting import begin
+from client.starting import begin
 from tests.console.conftest import DESERTED, REFUSAL, REFUSING, SILENT, Town
 from tests.console.shell import BAD, REACHED, UNREACHABLE, Shell, document, key
 from tests.store import facts

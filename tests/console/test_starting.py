@@ -13,7 +13,7 @@ from temporalio.client import (
 from temporalio.service import RPCError, RPCStatusCode
 from typing_extensions import override
 
-from console.starting import TRIES, begin, start
+from client.starting import TRIES, begin, start
 from tests.console.conftest import DELIVERING, DESERTED, SILENT, Town
 from tests.console.shell import document, key
 from workflows.policy import contract

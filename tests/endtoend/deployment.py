@@ -21,8 +21,8 @@ from activities.settings import Settings, keyring
 from activities.store.ledger import Ledger
 from activities.store.migrate import migrate
 from activities.store.records import AttemptRow, Story
+from client.starting import Handle, begin
 from console.engine import EngineAt
-from console.starting import Handle, begin
 from sandbox.config import Config
 from sandbox.server import serve
 from sandbox.serving import Running

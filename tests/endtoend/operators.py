@@ -7,7 +7,7 @@ from temporalio.api.workflowservice.v1 import DeleteWorkflowExecutionRequest, Re
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
-from console.starting import Handle
+from client.starting import Handle
 from tests.endtoend.scenes import until
 from workflows.notice import Notice
 

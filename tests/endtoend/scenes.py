@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 from pydantic import JsonValue
 
-from console.starting import Handle
+from client.starting import Handle
 from sandbox.fates import Fate
 from workflows.policy.models import NoticeRequest, Recipient, Result
 

@@ -9,8 +9,8 @@ from uuid import uuid4
 import pytest
 from temporalio.client import Client
 
+from client.starting import Handle, begin
 from console.engine import EngineAt, free_port
-from console.starting import Handle, begin
 from sandbox.fates import Fate
 from tests.endtoend import operators
 from tests.endtoend.deployment import MANNERS, Ending, Manner, Town, send

@@ -3,7 +3,7 @@
 import pytest
 from temporalio.api.workflow.v1 import PendingActivityInfo
 
-from console.starting import Handle
+from client.starting import Handle
 from sandbox.fates import Fate
 from tests.endtoend.deployment import MANNERS, Ending, Town, send
 from tests.endtoend.scenes import LINK, NAME, Scenes, notice, together, until, within

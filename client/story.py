@@ -8,7 +8,7 @@ from pydantic import Field
 
 from activities.store import records
 from activities.store.records import AttemptRow, ObservationRow
-from console.runs import Run
+from client.runs import Run
 from workflows.policy.evidence import Evidence
 from workflows.policy.models import Payload, Result
 from workflows.policy.progress import Progress

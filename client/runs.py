@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Final
 
 from temporalio.api.enums.v1 import EventType
+from temporalio.api.errordetails.v1 import NamespaceNotFoundFailure
 from temporalio.api.failure.v1 import Failure
 from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import (
@@ -15,11 +16,10 @@ from temporalio.client import (
     WorkflowQueryFailedError,
     WorkflowQueryRejectedError,
 )
-from temporalio.service import RPCError
+from temporalio.service import RPCError, RPCStatusCode
 
 from activities.discreet import tell
-from console.exits import Exit, Stop, is_unknown
-from console.starting import Handle
+from client.starting import Handle
 from workflows.notice import Notice
 from workflows.policy.evidence import Evidence
 from workflows.policy.keys import key_of, workflow_id
@@ -44,11 +44,16 @@ class Run:
 
 
 def handle_of(client: Client, key: str) -> Handle:
-    """Return the handle of a notice that may exist; raises Stop for what cannot be a key."""
-    try:
-        return client.get_workflow_handle_for(Notice.run, workflow_id(key_of(key)))
-    except ValueError as error:
-        raise Stop(Exit.BAD_INPUT, f"KEY: {error}") from None
+    """Return the handle of a notice that may exist; raises ValueError for what cannot be a key."""
+    return client.get_workflow_handle_for(Notice.run, workflow_id(key_of(key)))
+
+
+def is_unknown(error: RPCError) -> bool:
+    """Whether the engine says that no open run has this id; a missing namespace is another matter."""
+    missing_namespace = any(
+        each.Is(NamespaceNotFoundFailure.DESCRIPTOR) for each in error.grpc_status.details
+    )
+    return error.status is RPCStatusCode.NOT_FOUND and not missing_namespace
 
 
 async def look(client: Client, key: str) -> Run | None:
@@ -108,13 +113,3 @@ async def concluded(handle: Handle) -> Run:
         return Run(result=await handle.result())
     except WorkflowFailureError as error:
         return Run(failure=tell(error.cause))
-
-
-async def withdraw(client: Client, key: str) -> None:
-    """Ask a notice to stop before any further effect; raises Stop for one that is not open."""
-    try:
-        await handle_of(client, key).signal(Notice.withdraw)
-    except RPCError as error:
-        if is_unknown(error):
-            raise Stop(Exit.BAD_INPUT, f"{key}: no such notice is open; see: standby show {key}") from None
-        raise

@@ -1,0 +1,1 @@
+"""A deployment from outside: check a notice, start it once, follow it, tell its story."""

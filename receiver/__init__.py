@@ -1,0 +1,1 @@
+"""The way in by HTTP: what providers report, what people confirm, what backends start."""
