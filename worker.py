@@ -20,7 +20,7 @@ async def serve(settings: Settings) -> None:
     loop = asyncio.get_running_loop()
     for each in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(each, stopping.set)
-    parts = Parts(settings, keyring(settings), Catalogue.load(settings.notices))
+    parts = Parts(settings, keyring(settings), Catalogue.load(settings.notices, settings.public_url))
     client = await connect(parts.keyring, plugins=[tracing()])
     async with hosted(client, parts) as worker:
         event("worker started", task_queue=worker.task_queue, namespace=client.namespace)

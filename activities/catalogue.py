@@ -2,31 +2,27 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final, Self
 
 from activities.discreet import PublicError
-from activities.fields import FieldError, unsubscribe_url
-from activities.render import MissingFieldError, Rendered, render
+from activities.kind import Kind, unproved
 from activities.tags import TemplateError
 from activities.templates import PARTS, Templates, compile_template
 from workflows.policy import contract, policy_file
-from workflows.policy.lifetime import LifetimeError, expiry
-from workflows.policy.models import Fields, NoticeRequest
+from workflows.policy.models import NoticeRequest
 from workflows.policy.terms import Policy
 from workflows.policy.words import Channel
 
+__all__ = ["Catalogue", "CatalogueError", "Kind", "UnknownKind"]
+
 _LONGEST_SHOWN: Final = 80
-_NOWHERE: Final = "example.test"
 _BESIDE: Final = ("policy.toml", "sample.json")
 _OTHERS: Final = re.compile(r"\..*|.*~|README\.md")
 """What systems and editors leave behind, and a note for people."""
-_ANY_DAY: Final = datetime(2026, 1, 1, tzinfo=UTC)
-"""Whether a sample has an expiry does not depend on the day."""
 
 
 class UnknownKind(LookupError):  # noqa: N818 - the caller's mistake has this name
@@ -42,45 +38,19 @@ class CatalogueError(PublicError):
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """One kind of notice: a folder, compiled."""
-
-    name: str
-    policy: Policy
-    digest: str
-    """Names the policy's terms in every decision on record."""
-    templates: Templates = field(repr=False)
-    sample: NoticeRequest = field(repr=False)
-
-    def render(self, channel: Channel, fields: Fields) -> Rendered:
-        """Write the message of one channel; raises FieldError, which names the field."""
-        rendered = render(self.templates, channel, fields)
-        if channel is Channel.EMAIL and not self.policy.essential:
-            return replace(rendered, unsubscribe_url=unsubscribe_url(fields))
-        return rendered
-
-    def prove(self, fields: Fields, channels: Iterable[Channel]) -> None:
-        """Render every template of these channels once; raises FieldError, which names the field."""
-        for channel in channels:
-            self.render(channel, fields)
-
-    def scaled(self, factor: float) -> Self:
-        """Return the kind with every duration of its policy multiplied."""
-        policy = policy_file.scaled(self.policy, factor)
-        return replace(self, policy=policy, digest=policy_file.digest(policy))
-
-
-@dataclass(frozen=True, slots=True)
 class Catalogue:
     """The kinds, by name."""
 
     kinds: Mapping[str, Kind]
 
     @classmethod
-    def load(cls, directory: Path) -> Self:
-        """Read every folder of a directory; raises CatalogueError with all that is wrong in any of them."""
+    def load(cls, directory: Path, public_url: str | None = None) -> Self:
+        """Read every folder of a directory; raises CatalogueError with all that is wrong in any of them.
+
+        With a public URL, a sample need not say where its email ends.
+        """
         problems: list[str] = []
-        kinds = [_read(folder, problems) for folder in _folders(directory)]
+        kinds = [_read(folder, public_url, problems) for folder in _folders(directory)]
         if problems:
             raise CatalogueError(problems)
         return cls(MappingProxyType({kind.name: kind for kind in kinds if kind}))
@@ -117,7 +87,7 @@ def _folders(directory: Path) -> list[Path]:
     return found
 
 
-def _read(folder: Path, problems: list[str]) -> Kind | None:
+def _read(folder: Path, public_url: str | None, problems: list[str]) -> Kind | None:
     """Read one folder; what is wrong is added to the problems."""
     policy = _policy(folder / "policy.toml", problems)
     templates = _templates(folder, policy.route if policy else _written(folder), problems)
@@ -126,7 +96,7 @@ def _read(folder: Path, problems: list[str]) -> Kind | None:
     if policy is None or templates is None or sample is None:
         return None
     kind = Kind(folder.name, policy, policy_file.digest(policy), templates, sample)
-    problems += _unproved(kind, folder)
+    problems += unproved(kind, folder, public_url)
     return kind
 
 
@@ -166,34 +136,6 @@ def _sample(path: Path, problems: list[str]) -> NoticeRequest | None:
     except _UnreadableError as error:
         problems.append(str(error))
     return None
-
-
-def _unproved(kind: Kind, folder: Path) -> Iterator[str]:
-    """Say what keeps the sample from being sent as it stands."""
-    sample, path = kind.sample, folder / "sample.json"
-    if sample.kind != kind.name:
-        yield f'{path}: kind: must be "{kind.name}", as the folder is named'
-    domain = (sample.recipient.email or _NOWHERE).rpartition("@")[2]
-    if not f".{domain}".endswith(f".{_NOWHERE}"):
-        yield f"{path}: recipient.email: must end in @{_NOWHERE}, where the sandbox is and no person"
-    for channel in kind.policy.route:
-        yield from _unwritten(kind, channel, folder)
-    try:
-        expiry(sample, kind.policy, _ANY_DAY)
-    except LifetimeError as error:
-        yield f"{path}: {error}"
-
-
-def _unwritten(kind: Kind, channel: Channel, folder: Path) -> Iterator[str]:
-    """Say why the sample's fields make no message; a missing field may be misspelled in a template."""
-    try:
-        kind.prove(kind.sample.fields, [channel])
-    except MissingFieldError as error:
-        for use in error.uses:
-            line = kind.templates[use.part].lines[use.name]
-            yield f"{folder / use.part.file}:{line}: {use.path}: is not in sample.json"
-    except FieldError as error:
-        yield f"{folder / 'sample.json'}: {error}"
 
 
 def _stray(folder: Path, policy: Policy | None) -> Iterator[str]:

@@ -5,8 +5,9 @@ worker that dies has filed its own case correctly. A run that finds a claim retu
 one. If it has none, only a provider that honours the key is asked again.
 """
 
-from dataclasses import dataclass
-from datetime import timedelta
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final
 
 from temporalio.exceptions import ApplicationError
 
@@ -15,15 +16,20 @@ from activities.catalogue import Catalogue
 from activities.clock import EngineClock
 from activities.crossing import FIX_FIRST, KEEP_PAUSE, Counts, Crossing
 from activities.gate import Gate
+from activities.observing import Observer
 from activities.providers.base import Message
 from activities.providers.errors import Ambiguous, Misconfigured
 from activities.providers.provider import Provider
 from activities.providers.registry import Providers
 from activities.store.attempts import AttemptRow, Closed, Fresh, Settled, Standing
+from activities.supplying import Supply
 from workflows import calls
 from workflows.policy import address
 from workflows.policy.eligibility import Answer
 from workflows.policy.words import AttemptState, Channel
+
+CHALLENGE_OVER: Final = "challenge_over"
+"""Why nothing is sent any more that would carry a challenge."""
 
 
 async def unasked() -> bool:
@@ -38,8 +44,11 @@ class Dispatcher:
     gate: Gate
     catalogue: Catalogue
     providers: Providers
+    supply: Supply
     pause: timedelta = KEEP_PAUSE
     """Between tries to write an outcome."""
+    observer: Provider = field(default_factory=Observer)
+    """Stands in for all of them where an operator only wants to see what would be sent."""
 
     async def send(self, call: calls.Send, clock: EngineClock, counts: Counts = unasked) -> calls.Receipt:
         """Dispatch an attempt, or return what is known of it; `counts` says whether this run still does.
@@ -53,18 +62,22 @@ class Dispatcher:
         clearance = await self.gate.ask(call, clock.now())
         if clearance.answer is not Answer.YES:
             return self._barred(row, clearance)
-        provider = self._provider(row, call)
+        try:
+            message = await self._compose(call, clock.now())
+            provider = self._provider(call, clearance)
+        except Misconfigured as error:
+            raise _fix_first(row, error) from None
+        if message is None:
+            over = calls.Clearance(answer=Answer.NO, reason=CHALLENGE_OVER, at=clock.now())
+            return self._barred(row, over)
         return await self._claim(
-            Crossing(call, provider, self._compose(call), clock, counts, self.gate.ledger, self.pause)
+            Crossing(call, provider, message, clock, counts, self.gate.ledger, self.pause)
         )
 
-    def _provider(self, row: AttemptRow | None, call: calls.Send) -> Provider:
-        try:
-            return self.providers.serving(call.channel, call.watch.provider)
-        except Misconfigured as error:
-            # That nobody can be asked now says nothing about an earlier dispatch.
-            name = (Ambiguous if _left(row) else Misconfigured).__name__
-            raise ApplicationError(str(error), type=name, next_retry_delay=FIX_FIRST) from None
+    def _provider(self, call: calls.Send, clearance: calls.Clearance) -> Provider:
+        if clearance.observed:
+            return self.observer
+        return self.providers.serving(call.channel, call.watch.provider)
 
     async def _claim(self, run: Crossing) -> calls.Receipt:
         key, now = run.call.attempt_key, run.clock.now()
@@ -86,9 +99,16 @@ class Dispatcher:
                 clearance = calls.Clearance(answer=Answer.NO, reason="closed", at=now)
                 return calls.Receipt(dispatch=calls.Dispatch.BARRED, clearance=clearance, at=now)
 
-    def _compose(self, call: calls.Send) -> Message:
-        """Render the message; bodies and links exist only inside this activity."""
-        rendered = self.catalogue.get(call.request.kind).render(call.channel, call.request.fields)
+    async def _compose(self, call: calls.Send, now: datetime) -> Message | None:
+        """Render the message; bodies, links and secrets exist only inside this activity.
+
+        None where the challenge that it would carry is over. Raises Misconfigured where there is no link.
+        """
+        kind = self.catalogue.get(call.request.kind)
+        fields = await self.supply.fields(call, kind.policy, now)
+        if fields is None:
+            return None
+        rendered = kind.render(call.channel, fields)
         return Message(
             key=call.attempt_key,
             channel=call.channel,
@@ -130,6 +150,12 @@ class Dispatcher:
         except Misconfigured:
             return False
         return can.reads_by_id or can.reads_by_key
+
+
+def _fix_first(row: AttemptRow | None, error: Misconfigured) -> ApplicationError:
+    """Say that somebody must change a setting; that says nothing about an earlier dispatch."""
+    name = (Ambiguous if _left(row) else Misconfigured).__name__
+    return ApplicationError(str(error), type=name, next_retry_delay=FIX_FIRST)
 
 
 def _left(row: AttemptRow | None) -> bool:

@@ -1,15 +1,22 @@
 """Knows who may receive what, now."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from temporalio import activity
 from typing_extensions import override
 
+from activities import reports
 from activities.clock import EngineClock
 from activities.gate import Gate
 from activities.sharing import Sharing
 from workflows import calls
 from workflows.policy.eligibility import Answer, ask_again
+from workflows.policy.models import Observation
+from workflows.policy.words import AttemptState
+
+SAID: Final = frozenset({AttemptState.SUBMITTED, AttemptState.CONFIRMED, AttemptState.FAILED})
+"""States that a report has brought about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +40,16 @@ class LedgerEligibility(calls.Eligibility):
         # A retry whose first answer was lost acts on the answer that is on record.
         answer = Answer(stands.answer) if stands.answer else clearance.answer
         again = ask_again(stands.at, call.expires_at) if answer is Answer.HELD else None
-        return calls.Clearance(answer=answer, reason=stands.reason, at=stands.at, ask_again_at=again)
+        news = await self._news(call) if call.is_fallback else ()
+        return calls.Clearance(
+            answer=answer, reason=stands.reason, at=stands.at, ask_again_at=again, news=news
+        )
+
+    async def _news(self, call: calls.Check) -> tuple[Observation, ...]:
+        """Return what is on record of other channels, also what came while no engine was there to take it."""
+        rows = await self.gate.ledger.attempts.of_notice(call.notice_key)
+        told = [each for each in rows if each.channel is not call.channel and each.state in SAID]
+        return tuple(reports.known(each, at=call.decision.at) for each in told)
 
     @override
     @activity.defn(name="suppress")

@@ -19,6 +19,10 @@ LONGEST: Final[Mapping[Part, int]] = MappingProxyType(
 LONGEST_LINK: Final = 2_000
 """Characters of a link; some clients cut what is longer."""
 
+_NO_END = (
+    "and this kind is not essential: its email must offer an end; set STANDBY_PUBLIC_URL to have it supplied"
+)
+
 _LAYOUT = "\n\t"
 """The control characters that a body may hold; a subject is a header, and holds none."""
 _BREAKING = frozenset({"Cc", "Cs", "Zl", "Zp"})
@@ -57,7 +61,7 @@ def unsubscribe_url(fields: Mapping[str, JsonValue]) -> str:
     """Return where one click ends email that is not essential (RFC 8058); raises FieldError without one."""
     path = "fields.unsubscribe_url"
     if "unsubscribe_url" not in fields:
-        raise FieldError(f"{path}: missing, and this kind is not essential: its email must offer an end")
+        raise FieldError(f"{path}: missing, {_NO_END}")
     return _checked_link(path, _text(path, fields["unsubscribe_url"]))
 
 

@@ -7,6 +7,7 @@ from activities.keyring import Keyring
 from activities.store.ledger import Ledger
 from workflows import calls
 from workflows.policy import address
+from workflows.policy.controls import allows
 from workflows.policy.eligibility import Answer, Facts, ask_again, judge
 from workflows.policy.words import Channel
 
@@ -42,7 +43,8 @@ class Gate:
         )
         answer, reason = judge(facts)
         again = ask_again(now, call.expires_at) if answer is Answer.HELD else None
-        return calls.Clearance(answer=answer, reason=reason, at=now, ask_again_at=again)
+        observed = answer is Answer.YES and allows(controls.observe, key)
+        return calls.Clearance(answer=answer, reason=reason, at=now, ask_again_at=again, observed=observed)
 
     def hashed(self, channel: Channel, written: str) -> str:
         """Return the keyed hash under which the ledger knows an address."""

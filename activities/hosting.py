@@ -13,6 +13,7 @@ from temporalio.worker import PollerBehaviorAutoscaling, Worker
 
 from activities.admission import LedgerAdmission
 from activities.catalogue import Catalogue
+from activities.challenging import LedgerChallenging
 from activities.chronicle import LedgerChronicle
 from activities.connect import PATIENCE, EngineUnreachableError
 from activities.delivery import ProviderDelivery
@@ -30,6 +31,7 @@ from activities.settings import PREFIX, Settings, SettingsError
 from activities.sharing import Sharing
 from activities.store.engine import open_engine
 from activities.store.ledger import Ledger
+from activities.supplying import Supply
 from workflows.hosting import FAILURES, WORKFLOWS
 from workflows.sandbox import RUNNER
 
@@ -151,11 +153,14 @@ async def open_ledger(settings: Settings) -> AsyncIterator[Ledger]:
 def activities(parts: Parts, ledger: Ledger, providers: Providers) -> list[Callable[..., Any]]:
     """Return every activity, built around one ledger and one set of providers."""
     gate = Gate(ledger, parts.keyring)
-    admission = LedgerAdmission(parts.catalogue, ledger)
+    supply = Supply(ledger, parts.keyring, parts.settings.public_url)
+    admission = LedgerAdmission(parts.catalogue, ledger, supply)
     sharing = Sharing(parts.catalogue, providers, parts.settings.share_suppressions)
     eligibility = LedgerEligibility(gate, sharing)
     chronicle = LedgerChronicle(ledger)
-    delivery = ProviderDelivery(Dispatcher(gate, parts.catalogue, providers), Reader(ledger, providers))
+    dispatcher = Dispatcher(gate, parts.catalogue, providers, supply)
+    delivery = ProviderDelivery(dispatcher, Reader(ledger, providers))
+    challenging = LedgerChallenging(parts.catalogue, ledger, parts.keyring, parts.settings)
     return [
         admission.admit,
         eligibility.check,
@@ -164,6 +169,10 @@ def activities(parts: Parts, ledger: Ledger, providers: Providers) -> list[Calla
         delivery.look_up,
         chronicle.record,
         chronicle.close,
+        challenging.open,
+        challenging.ask,
+        challenging.consume,
+        challenging.end,
     ]
 
 

@@ -83,6 +83,18 @@ class Keyring:
         """
         return hmac.new(self.address, f"{channel.value}:{canonical}".encode(), hashlib.sha256).hexdigest()
 
+    def derived(self, purpose: str, key_id: str | None) -> bytes:
+        """Return a key for one purpose, made from a payload key, so that it is rotated with it.
+
+        Raises KeyError for an id that this file does not have; None stands for a keyring that seals nothing.
+        """
+        root = _DEVELOPMENT if key_id is None else self.payload[key_id]
+        return hmac.new(root, f"standby:{purpose}".encode(), hashlib.sha256).digest()
+
+    def digest(self, purpose: str, value: str) -> str:
+        """Return the keyed digest (hex) of a secret, under the key that never changes: to look it up by."""
+        return hmac.new(self.address, f"{purpose}\0{value}".encode(), hashlib.sha256).hexdigest()
+
     @classmethod
     def _parse(cls, table: Mapping[str, object]) -> Self:
         payload = {name: _key(f"payload.{name}", value) for name, value in _part(table, "payload").items()}

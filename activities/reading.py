@@ -8,6 +8,7 @@ from temporalio.exceptions import ApplicationError
 
 from activities import reports
 from activities.clock import EngineClock
+from activities.observing import OBSERVER
 from activities.providers.errors import Misconfigured, ReadFailed
 from activities.providers.provider import Provider
 from activities.providers.registry import Providers
@@ -45,7 +46,9 @@ class Reader:
     async def _ask(self, call: calls.LookUp, row: AttemptRow, clock: EngineClock) -> calls.Report:
         channel = attempted(call.attempt_key).channel
         try:
-            provider = self.providers.named(row.provider) if row.provider else None
+            # What was only observed went to nobody: nobody is asked.
+            asked = row.provider if row.provider != OBSERVER else None
+            provider = self.providers.named(asked) if asked else None
             if provider is None or not _answers(provider, row):
                 # The worker that has an ambiguous dispatch may still conclude it in the ledger.
                 readable = row.state is AttemptState.AMBIGUOUS

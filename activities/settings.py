@@ -16,7 +16,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, V
 from activities import accounts
 from activities.discreet import PublicError
 from activities.keyring import Keyring
-from activities.variables import Credential, EmailSender, Flag, Origin, SmsSender
+from activities.variables import Credential, EmailSender, Flag, Links, Origin, SmsSender
 
 PREFIX = "STANDBY_"
 
@@ -86,7 +86,13 @@ class Settings(BaseModel):
     sms_from: SmsSender | None = None
     """The sender of texts: a number, a short code, a sender id, or the id of a pool of numbers."""
     public_url: Origin | None = None
-    """Where providers reach `/callbacks/` of this deployment."""
+    """Where providers reach `/callbacks/` of this deployment's receiver, and people its pages."""
+    return_urls: Links = ()
+    """How links may begin that a browser is sent on to after a verification."""
+    api_key: Credential | None = None
+    """What backends show to the receiver."""
+    api_key_next: Credential | None = None
+    """Shown instead while one key gives way to another."""
     share_suppressions: Flag = False
     """Whether what is suppressed here is also put on the lists that providers keep."""
     log: LogFormat = LogFormat.JSON

@@ -10,10 +10,11 @@ import httpx
 from pydantic import AfterValidator, BeforeValidator, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
-from workflows.policy import address
+from workflows.policy import address, return_url
 
 _FLAGS: Final = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 _ORIGIN: Final = re.compile(r"https?://[^\s/?#@]+/?")
+_LINK: Final = re.compile(r"(https?://[^\s/?#@]+)(/[^\s?#]*)?")
 _WORD: Final = re.compile(r"[!-~]+")
 _LONGEST_SENDER: Final = 200
 _LAST_PORT: Final = 65_535
@@ -75,6 +76,18 @@ EmailSender = Annotated[str, AfterValidator(_email_sender)]
 SmsSender = Annotated[str, AfterValidator(_sms_sender)]
 Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
 """Several words, separated by commas or blanks."""
+
+
+def _links(value: tuple[str, ...]) -> tuple[str, ...]:
+    for each in value:
+        origin = _LINK.fullmatch(each)
+        if origin is None or not _is_reachable(origin[1]) or return_url.objection(each):
+            raise ValueError("must be like https://shop.example/welcome, several separated by blanks")
+    return value
+
+
+Links = Annotated[tuple[str, ...], BeforeValidator(_words), AfterValidator(_links)]
+"""Beginnings of links: an origin, and a path or none; no query."""
 
 
 class Credential:

@@ -1,7 +1,7 @@
 """Starts a notice, once: its key is its workflow id, and the engine lets no id run twice."""
 
-from collections.abc import Mapping
-from typing import Final, NamedTuple
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final, NamedTuple, TypeVar
 
 from temporalio.client import Client, WorkflowHandle
 from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
@@ -32,6 +32,7 @@ _MAY_PASS: Final = frozenset(
 )
 
 Handle = WorkflowHandle[Notice, Result]
+T = TypeVar("T")
 
 
 class Started(NamedTuple):
@@ -54,13 +55,18 @@ async def start(
 
 async def begin(client: Client, request: NoticeRequest, *, task_queue: str = QUEUE) -> Started:
     """Start a validated notice, and say whether it was new; a start whose answer is lost is repeated."""
+    return await repeatedly(lambda: _begin(client, request, task_queue))
+
+
+async def repeatedly(start: Callable[[], Awaitable[T]]) -> T:
+    """Start what has an id, again where the answer is lost; raises RPCError where no engine answers."""
     for _ in range(TRIES - 1):
         try:
-            return await _begin(client, request, task_queue)
+            return await start()
         except RPCError as error:
             if error.status not in _MAY_PASS:
                 raise
-    return await _begin(client, request, task_queue)
+    return await start()
 
 
 async def _begin(client: Client, request: NoticeRequest, task_queue: str) -> Started:

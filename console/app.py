@@ -10,17 +10,20 @@ from typing import Annotated, Final
 import typer
 from rich.console import Console
 
-from console import keys, suppressions
+from console import controls, keys, suppressions
 from console.demo import demonstrate
 from console.deployment import PASSED_OVER
-from console.dev import develop
+from console.dev import Ports, develop
 from console.doctor import doctor
 from console.engine import EngineAt
 from console.exits import TRACEBACK, Exit, Stop, ending
 from console.migrating import migrate
+from console.observing import observe_report
 from console.providers import providers
+from console.receiving import PORT, receiver
 from console.sending import send
 from console.showing import show, withdraw
+from receiver.serving import CannotListenError
 from workflows.policy import contract
 
 app = typer.Typer(
@@ -41,9 +44,12 @@ _LAST: Final = 65_535
 app.command(rich_help_panel=NOTICES)(send)
 app.command(rich_help_panel=NOTICES)(show)
 app.command(rich_help_panel=NOTICES)(withdraw)
+app.command(rich_help_panel=OPERATION)(receiver)
 app.command(rich_help_panel=OPERATION)(doctor)
 app.command(rich_help_panel=OPERATION)(providers)
 app.command(rich_help_panel=OPERATION)(migrate)
+app.command(name="observe-report", rich_help_panel=OPERATION)(observe_report)
+app.add_typer(controls.app, name="controls", rich_help_panel=OPERATION)
 app.add_typer(keys.app, name="key", rich_help_panel=OPERATION)
 app.add_typer(suppressions.app, name="suppressions", rich_help_panel=OPERATION)
 
@@ -86,15 +92,18 @@ def dev(
     port: Annotated[int, typer.Option(min=1, max=_LAST, help="Of the engine.")] = 7233,
     ui_port: Annotated[int, typer.Option(min=1, max=_LAST, help="Of the Temporal UI.")] = 8233,
     sandbox_port: Annotated[int, typer.Option(min=1, max=_LAST, help="Of the sandbox and its inbox.")] = 8025,
+    receiver_port: Annotated[int, typer.Option(min=1, max=_LAST, help="Of the receiver.")] = PORT,
 ) -> None:
-    """Run Temporal, the sandbox provider and a worker here, until Ctrl-C.
+    """Run Temporal, the sandbox provider, a worker and the receiver here, until Ctrl-C.
 
     Its state stays in .standby/, and commands in the same folder find it by themselves.
 
     Example: standby dev --ui-port 8080
     """
     try:
-        asyncio.run(develop(EngineAt(port, ui_port), sandbox_port, Console()))
+        asyncio.run(develop(Ports(EngineAt(port, ui_port), sandbox_port, receiver_port), Console()))
+    except CannotListenError as error:
+        raise Stop(Exit.FAILED, f"{error}: standby dev --receiver-port N") from None
     except OSError as error:
         if error.errno != errno.EADDRINUSE:
             raise

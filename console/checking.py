@@ -13,7 +13,7 @@ Check = Callable[[NoticeRequest], tuple[str, ...]]
 """Returns one line for each mistake."""
 
 
-def check_of(notices: Path, now: datetime) -> Check:
+def check_of(notices: Path, now: datetime, public_url: str | None = None) -> Check:
     """Return the check by the kinds of a folder, which passes everything where there are none.
 
     Raises Stop for kinds that no worker would start with.
@@ -21,7 +21,7 @@ def check_of(notices: Path, now: datetime) -> Check:
     if not any(notices.glob("*/policy.toml")):
         return lambda _request: ()
     try:
-        catalogue = Catalogue.load(notices)
+        catalogue = Catalogue.load(notices, public_url)
     except CatalogueError as error:
         raise Stop(Exit.BAD_INPUT, *error.problems, f"{notices}/: nothing was started") from None
-    return lambda request: mistakes(request, catalogue, now)
+    return lambda request: mistakes(request, catalogue, now, public_url)

@@ -61,7 +61,7 @@ class Chart:
         except SettingsError as error:
             return cls(environment(), None, None, (*_elsewhere(), *faults(SETTINGS, error)))
         settings = deployment.settings
-        policies, kinds = _kinds(settings.notices)
+        policies, kinds = _kinds(settings.notices, settings.public_url)
         found = (*_elsewhere(), _chosen(settings), *_keys(settings), *kinds)
         return cls(deployment.environ, settings, policies, found)
 
@@ -124,9 +124,9 @@ def _keys(settings: Settings) -> tuple[Finding, ...]:
     return (Finding(Level.OK, KEYS, f"{current} seals what the engine stores"),)
 
 
-def _kinds(folder: Path) -> tuple[Mapping[str, Policy] | None, tuple[Finding, ...]]:
+def _kinds(folder: Path, public_url: str | None) -> tuple[Mapping[str, Policy] | None, tuple[Finding, ...]]:
     try:
-        kinds = Catalogue.load(folder).kinds
+        kinds = Catalogue.load(folder, public_url).kinds
     except (CatalogueError, OSError) as error:
         unread = f"what they ask of providers and of the engine: {_FIRST}"
         return None, (*faults(KINDS, error), Finding(Level.UNCHECKED, KINDS, unread))

@@ -22,7 +22,10 @@ LEGEND: Final = (
         "how it is asked about a message: by its id, or by our key where that got lost",
     ),
     ("a second", "how many such questions it allows"),
-    ("callbacks", "whether it tells by itself, and how that is believed: signed, or with a secret"),
+    (
+        "callbacks",
+        "whether it tells by itself, and how that is believed: signed, a signed token once, or a secret",
+    ),
     ("suppressions", "whether it keeps a list of its own, and whether that can be read and added to"),
     ("headers", "whether an email can carry List-Unsubscribe"),
 )

@@ -61,7 +61,9 @@ def send(
     Example: standby send notices/password_reset/sample.json --wait --json
     """
     deployment = Deployment.here()
-    requests = documents.read(file, check_of(deployment.settings.notices, datetime.now(UTC)))
+    settings = deployment.settings
+    check = check_of(settings.notices, datetime.now(UTC), settings.public_url)
+    requests = documents.read(file, check)
     tally = Tally()
     try:
         code = asyncio.run(_send(deployment, requests, Manner(wait, as_json), tally))

@@ -18,6 +18,9 @@ import yaml  # type: ignore[import-untyped]  # its stubs are not worth a depende
 
 from activities.hosting import FINISH_SENDS
 from console.app import app
+from console.receiving import PORT
+from receiver.edge import ALIVE
+from receiver.serving import FINISH
 from workflows import attributes
 
 ROOT = Path(__file__).parent.parent
@@ -85,7 +88,7 @@ def test_whoever_waits_for_a_healthy_service_waits_for_one_that_says_so(name: st
 @pytest.mark.parametrize("name", OURS)
 def test_what_is_ours_runs_a_command_that_exists(name: str) -> None:
     words = " ".join(OURS[name]["command"])
-    match re.search(r"\b(standby|python)( -m)? (\S+)$", words):
+    match re.search(r"\b(standby|python)( -m)? (\S+)( --\S+ \S+)*$", words):
         case re.Match() as found if found[1] == "standby":
             assert found[3] in {each.callback.__name__ for each in app.registered_commands if each.callback}
         case re.Match() as found if found[2]:
@@ -109,6 +112,23 @@ def test_a_worker_is_given_the_time_to_finish_its_sends() -> None:
     given = re.fullmatch(r"(\d+)s", SERVICES["worker"]["stop_grace_period"])
     assert given is not None
     assert timedelta(seconds=int(given[1])) > FINISH_SENDS
+
+
+def test_the_receiver_is_given_the_time_to_finish_its_requests() -> None:
+    given = re.fullmatch(r"(\d+)s", SERVICES["receiver"]["stop_grace_period"])
+    assert given is not None
+    assert timedelta(seconds=int(given[1])) > FINISH
+
+
+def test_the_receiver_is_asked_whether_it_lives_where_it_listens() -> None:
+    *_, script = SERVICES["receiver"]["healthcheck"]["test"]
+    assert f"http://127.0.0.1:{PORT}{ALIVE}" in script
+    assert SERVICES["receiver"]["ports"] == [f"127.0.0.1:{PORT}:{PORT}"]
+
+
+def test_links_and_callbacks_lead_to_one_receiver() -> None:
+    urls = {SERVICES[name]["environment"]["STANDBY_PUBLIC_URL"] for name in ("worker", "receiver")}
+    assert urls == {f"http://127.0.0.1:{PORT}"}
 
 
 def test_the_engine_is_set_up_with_the_search_attributes_of_a_notice() -> None:

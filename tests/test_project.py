@@ -77,7 +77,7 @@ def commands() -> set[str]:
 
 def spoken(page: Path, command: str) -> set[str]:
     """Return the words that follow a command in a page's code."""
-    word = re.compile(rf"(?:^|[\s`/(]){command} ([a-z]+)\b(?!=)")
+    word = re.compile(rf"(?:^|[\s`/(]){command} ([a-z]+(?:-[a-z]+)*)\b(?!=)")
     return {found for code in _CODE.findall(text(page)) for found in word.findall(code)}
 
 

@@ -24,7 +24,7 @@ async def admit(request: NoticeRequest) -> calls.Admission:
 
 
 async def check(case: Case, step: plan.Send) -> calls.Clearance:
-    """Ask whether a dispatch may happen, and put the decision on record."""
+    """Ask whether a dispatch may happen, put the decision on record, and learn what the ledger knows."""
     call = calls.Check(
         notice_key=case.progress.key,
         recipient=case.request.recipient,
@@ -34,9 +34,12 @@ async def check(case: Case, step: plan.Send) -> calls.Clearance:
         expires_at=case.progress.expires_at,
         decision=_decision(case, "send", step.channel),
     )
-    return await workflow.execute_activity_method(
+    clearance = await workflow.execute_activity_method(
         calls.Eligibility.check, call, summary=telling.question(step), **options.LEDGER
     )
+    for seen in clearance.news:
+        case.learn(seen)
+    return clearance
 
 
 def send(case: Case, step: plan.Send) -> workflow.ActivityHandle[calls.Receipt]:

@@ -49,6 +49,8 @@ class Admission(Payload):
     expires_at: AwareDatetime | None = None
     ruled_out: dict[Channel, str] = Field(default_factory=dict)
     """Channels of the route that this recipient has no address for."""
+    number: int = 1
+    """Of every attempt: more than 1 only for a resend that a person asked for."""
 
 
 class Check(Payload):
@@ -71,6 +73,10 @@ class Clearance(Payload):
     """A classified word: `suppressed`, `no_consent`, `no_address`, `dispatch_off`, …"""
     at: AwareDatetime
     ask_again_at: AwareDatetime | None = None
+    news: tuple[Observation, ...] = ()
+    """Before a fallback, what the ledger has of other channels: not every report finds its workflow."""
+    observed: bool = False
+    """Yes, but an operator only wants to see it: nothing leaves."""
 
 
 class Send(Payload):

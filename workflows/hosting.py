@@ -6,8 +6,9 @@ from pydantic import ValidationError
 
 from workflows.notice import Notice
 from workflows.unknown import Unknown
+from workflows.verification import Verification
 
-WORKFLOWS: tuple[type[Any], ...] = (Notice, Unknown)
+WORKFLOWS: tuple[type[Any], ...] = (Notice, Verification, Unknown)
 
 FAILURES: tuple[type[BaseException], ...] = (ValidationError, TypeError)
 """Errors that end a workflow at once: input that cannot be read must not be retried for ever.

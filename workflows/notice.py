@@ -86,7 +86,7 @@ class Notice:
         admission = await self._admit(request)
         if admission.policy is None or admission.expires_at is None:
             return self._refuse(admission.refusal or "not admitted")
-        case = self._open(admission.policy, admission.policy_digest, admission.expires_at)
+        case = self._open(admission, admission.policy, admission.expires_at)
         case.rule_out(admission.ruled_out)
         while True:
             await self._file(case)
@@ -105,10 +105,12 @@ class Notice:
             return calls.Admission(refusal=f"workflow id: must be the notice key, {request.key}")
         return await asking.admit(request)
 
-    def _open(self, policy: Policy, digest: str, expires_at: datetime) -> Case:
+    def _open(self, admission: calls.Admission, policy: Policy, expires_at: datetime) -> Case:
         request = self._request
-        progress = Progress.begin(request.key, policy.route, expires_at, request.fallback_at)
-        case = self._case = Case(request, policy, digest, progress)
+        progress = Progress.begin(
+            request.key, policy.route, expires_at, request.fallback_at, admission.number
+        )
+        case = self._case = Case(request, policy, admission.policy_digest, progress)
         for seen in self._early:
             case.hear(seen)
         if self._withdrawn:

@@ -15,5 +15,6 @@ class Unknown:
     async def run(self, args: Sequence[RawValue]) -> None:
         """Fail, and name the type that was asked for; raises ApplicationError."""
         asked = workflow.info().workflow_type
-        message = f'unknown workflow type "{asked}": start "Notice" ({len(args)} arguments were not read)'
+        known = 'start "Notice" or "Verification"'
+        message = f'unknown workflow type "{asked}": {known} ({len(args)} arguments were not read)'
         raise ApplicationError(message, type="UnknownWorkflowType", non_retryable=True)

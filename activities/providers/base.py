@@ -36,6 +36,8 @@ class Callbacks(StrEnum):
     SECRET = "secret"  # noqa: S105 - a word, not a secret
     """They bring a secret that we chose, and are not signed."""
     SIGNED = "signed"
+    ONCE = "once"
+    """What is signed is a token, and not the body: each is taken once."""
 
 
 @dataclass(frozen=True, slots=True)

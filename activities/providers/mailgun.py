@@ -34,7 +34,7 @@ CAPABILITIES: Mapping[Channel, Capabilities] = MappingProxyType(
         Channel.EMAIL: Capabilities(
             reads_by_id=True,
             reads_by_key=True,
-            callbacks=Callbacks.SIGNED,
+            callbacks=Callbacks.ONCE,
             has_suppressions=True,
             lists_suppressions=True,
             takes_suppressions=True,

@@ -66,6 +66,11 @@ class Attempts:
         async with reading(self._engine) as connection:
             return await rows.find(connection, key)
 
+    async def of_notice(self, notice_key: str) -> tuple[AttemptRow, ...]:
+        """Return what is on record of a notice's attempts, in the order of their first dispatch."""
+        async with reading(self._engine) as connection:
+            return await rows.find_all(connection, notice_key)
+
     async def whose(self, provider: str, *, digest: str | None, provider_id: str | None) -> str | None:
         """Return the key of the attempt that a callback means, by the digest of its key, else by its id."""
         table = tables.attempts

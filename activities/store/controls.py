@@ -1,4 +1,4 @@
-"""An operator's controls: data, read at the moment of each effect."""
+"""An operator's controls: data, read at the moment of each effect; each setting is kept with who and why."""
 
 from datetime import datetime
 
@@ -7,6 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from activities.store import rows, tables
 from activities.store.database import reading, writing
+from activities.store.records import ControlChange
 from workflows.policy.controls import Control, Controls, Switch
 
 
@@ -24,7 +25,7 @@ class ControlBoard:
         return Controls(**{row.name: Control(on=row.is_on, percent=row.percent) for row in found})
 
     async def put(self, switch: Switch, control: Control, *, by: str, why: str, at: datetime) -> None:
-        """Set a control, and say who did it and why."""
+        """Set a control, and keep who did it and why, beside every setting before it."""
         table = tables.controls
         values = {
             "is_on": control.on,
@@ -36,3 +37,22 @@ class ControlBoard:
         async with writing(self._engine) as connection:
             if not await rows.insert_once(connection, table, {"name": switch, **values}):
                 await connection.execute(update(table).where(table.c.name == switch).values(values))
+            await connection.execute(tables.control_changes.insert().values(name=switch, **values))
+
+    async def board(self) -> dict[Switch, ControlChange]:
+        """Return the last setting of each control that was ever set."""
+        table = tables.controls
+        columns = [table.c[name] for name in ControlChange.model_fields]
+        async with reading(self._engine) as connection:
+            found = await connection.execute(select(*columns))
+            changes = [ControlChange.model_validate(dict(row)) for row in found.mappings()]
+        return {each.name: each for each in changes}
+
+    async def changes(self, limit: int) -> tuple[ControlChange, ...]:
+        """Return the latest settings of any control, newest first."""
+        table = tables.control_changes
+        columns = [table.c[name] for name in ControlChange.model_fields]
+        statement = select(*columns).order_by(table.c.id.desc()).limit(limit)
+        async with reading(self._engine) as connection:
+            found = await connection.execute(statement)
+            return tuple(ControlChange.model_validate(dict(row)) for row in found.mappings())

@@ -1,10 +1,16 @@
 """The ledger's door: an engine that is known to be of use."""
 
+import asyncio
+from datetime import timedelta
+from typing import Final
+
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from activities.store.database import new_engine
 from activities.store.errors import StoreError, Unmigrated, place
 from activities.store.migrate import is_current
+
+_LAST_WORD: Final = timedelta(milliseconds=50)
 
 
 async def open_engine(url: str) -> AsyncEngine:
@@ -17,6 +23,9 @@ async def open_engine(url: str) -> AsyncEngine:
         ready = await is_current(engine)
     except StoreError:
         await engine.dispose()
+        # A failed connection of aiosqlite leaves its thread with one more word for this loop, which its
+        # process may close at once: the thread would then print a traceback after our one line.
+        await asyncio.sleep(_LAST_WORD.total_seconds())
         raise
     if not ready:
         await engine.dispose()

@@ -8,7 +8,7 @@ PublicError
     ├── DiskFull        there is no room left
     ├── Busy            others held it too long: try again
     ├── Conflict        a row changed while it was being written: try again
-    └── Missing         there is no such notice or attempt
+    └── Missing         there is no such notice, attempt or verification
 
 A driver's text may repeat a row or a connection string, so none of it is kept but the reason that
 a connection failed.
@@ -54,7 +54,7 @@ class Conflict(StoreError):
 
 
 class Missing(StoreError):
-    """There is no such notice or attempt."""
+    """There is no such notice, attempt or verification."""
 
 
 _TEXTS: dict[type[StoreError], str] = {

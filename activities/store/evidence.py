@@ -4,14 +4,16 @@ A report may come before the receipt of its own send, even before the claim: the
 then, and the claim finds it settled. A refused report and one after the close are kept as well.
 """
 
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from activities.store import rows, tables
-from activities.store.database import writing
+from activities.store.database import reading, writing
 from activities.store.records import AttemptRow, NoticeRow
+from activities.store.strays import adopt
 from activities.store.suppressions import suppress
 from workflows.policy import hygiene, state
 from workflows.policy.keys import attempted
@@ -26,34 +28,83 @@ class Evidence:
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
 
+    async def known(self, attempt_key: str, event_id: str) -> bool:
+        """Whether a report is on record already."""
+        async with reading(self._engine) as connection:
+            return await _is_known(connection, attempt_key, event_id)
+
     async def observe(
         self, seen: Observation, *, at: datetime, next_at: datetime | None = None
     ) -> Transition:
         """Keep a report, apply it, and return what it did; the same one again writes nothing.
 
-        `next_at` is when something is due next; a callback leaves that as it is. Raises Missing.
+        Where it brings the provider's id, what came under that id before is filed with it, and the state that
+        is returned is the one after all of that. `next_at` is when something is due next; a callback leaves
+        that as it is. Raises Missing.
         """
         async with writing(self._engine) as connection:
-            notice = await rows.hold(connection, attempted(seen.attempt_key).notice_key)
-            row = await rows.find(connection, seen.attempt_key) or await rows.plan(
-                connection, seen.attempt_key
-            )
-            if await _is_known(connection, seen):
-                return Transition(row.state, Verdict.REPEATED, "it is on record already")
-            did = _judge(notice, row, seen)
-            if did.verdict is Verdict.APPLIED:
-                await rows.change(connection, tables.attempts, row, **_moved(row, seen, did.state, at))
-            await _append(connection, seen, did)
-            await _clean(connection, row, seen)
-            if notice.outcome is None:
-                due = {} if seen.source is Source.CALLBACK else {"next_at": next_at}
-                await rows.change(connection, tables.notices, notice, **_news(notice, row, seen, at), **due)
-        return did
+            before = await _held(connection, seen.attempt_key)
+            did = await _file(connection, before, seen, at=at, next_at=next_at)
+            if not _may_name(before.row, seen):
+                return did
+            return replace(did, state=await _adopt(connection, before.row, seen, did.state, at=at))
 
 
-async def _is_known(connection: AsyncConnection, seen: Observation) -> bool:
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """An attempt and its notice, which nobody else writes now."""
+
+    notice: NoticeRow
+    row: AttemptRow
+
+
+async def _held(connection: AsyncConnection, key: str) -> _Held:
+    notice = await rows.hold(connection, attempted(key).notice_key)
+    return _Held(notice, await rows.find(connection, key) or await rows.plan(connection, key))
+
+
+async def _file(
+    connection: AsyncConnection,
+    of: _Held,
+    seen: Observation,
+    *,
+    at: datetime,
+    next_at: datetime | None = None,
+) -> Transition:
+    """Keep one report and apply it, with all that follows from it."""
+    notice, row = of.notice, of.row
+    if await _is_known(connection, seen.attempt_key, seen.event_id):
+        return Transition(row.state, Verdict.REPEATED, "it is on record already")
+    did = _judge(notice, row, seen)
+    changes = _moved(row, seen, did.state, at) if did.verdict is Verdict.APPLIED else _named(row, seen)
+    if changes:
+        await rows.change(connection, tables.attempts, row, **changes)
+    await _append(connection, seen, did)
+    await _clean(connection, row, seen)
+    if notice.outcome is None:
+        due = {} if seen.source is Source.CALLBACK else {"next_at": next_at}
+        await rows.change(connection, tables.notices, notice, **_news(notice, row, seen, at), **due)
+    return did
+
+
+async def _adopt(
+    connection: AsyncConnection, row: AttemptRow, seen: Observation, state: AttemptState, *, at: datetime
+) -> AttemptState:
+    """File what came under the provider's id before anybody knew whose it was; return the state after it."""
+    for stray in await adopt(connection, row.key, row.provider or "", seen.provider_id or ""):
+        state = (await _file(connection, await _held(connection, row.key), stray, at=at)).state
+    return state
+
+
+def _may_name(row: AttemptRow, seen: Observation) -> bool:
+    """Whether a report may be the first to say under which id its provider knows the attempt."""
+    is_news = seen.source is Source.SEND or seen.provider_id != row.provider_id
+    return row.provider is not None and seen.provider_id is not None and is_news
+
+
+async def _is_known(connection: AsyncConnection, attempt_key: str, event_id: str) -> bool:
     table = tables.observations
-    same = (table.c.attempt_key == seen.attempt_key) & (table.c.event_id == seen.event_id)
+    same = (table.c.attempt_key == attempt_key) & (table.c.event_id == event_id)
     return (await connection.execute(select(table.c.id).where(same))).first() is not None
 
 
@@ -72,6 +123,12 @@ def _moved(row: AttemptRow, seen: Observation, new: AttemptState, at: datetime) 
         "provider_id": seen.provider_id or row.provider_id,
         "settled_at": at if new in state.TERMINAL else None,
     }
+
+
+def _named(row: AttemptRow, seen: Observation) -> dict[str, object]:
+    """Return the id that a report of our own asking brings too late: a bounce may still come under it."""
+    is_first = row.provider_id is None and seen.provider_id is not None
+    return {"provider_id": seen.provider_id} if is_first and seen.source is not Source.CALLBACK else {}
 
 
 def _news(notice: NoticeRow, row: AttemptRow, seen: Observation, at: datetime) -> dict[str, object]:

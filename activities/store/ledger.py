@@ -1,15 +1,23 @@
 """The ledger as one object: a room for each record, on one engine."""
 
+from datetime import datetime
+
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from activities.store.attempts import Attempts
+from activities.store.challenge_rows import ChallengeStory
+from activities.store.challenge_story import challenge_story
+from activities.store.challenges import Challenges
 from activities.store.controls import ControlBoard
 from activities.store.decisions import Decisions
 from activities.store.evidence import Evidence
 from activities.store.notices import Notices
+from activities.store.observed import Seen, observed
 from activities.store.records import Story
 from activities.store.story import story
+from activities.store.strays import Strays
 from activities.store.suppressions import Suppressions
+from activities.store.tokens import Tokens
 
 
 class Ledger:
@@ -26,8 +34,19 @@ class Ledger:
         self.evidence = Evidence(engine)
         self.decisions = Decisions(engine)
         self.suppressions = Suppressions(engine)
+        self.challenges = Challenges(engine)
         self.controls = ControlBoard(engine)
+        self.strays = Strays(engine)
+        self.tokens = Tokens(engine)
 
     async def story(self, key: str) -> Story | None:
         """Read everything on record about a notice; None where there is nothing."""
         return await story(self._engine, key)
+
+    async def challenge_story(self, challenge_id: str) -> ChallengeStory | None:
+        """Read everything on record about a verification; None where there is nothing."""
+        return await challenge_story(self._engine, challenge_id)
+
+    async def observed(self, observer: str, since: datetime | None = None) -> tuple[Seen, ...]:
+        """Count what would have been sent, since an instant (UTC), beside what callbacks showed of it."""
+        return await observed(self._engine, observer, since)

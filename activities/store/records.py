@@ -4,6 +4,7 @@ from datetime import datetime
 
 from pydantic import Field
 
+from workflows.policy.controls import Control, Switch
 from workflows.policy.models import Payload
 from workflows.policy.plan import Rule
 from workflows.policy.progress import Progress
@@ -105,6 +106,22 @@ class DecisionRow(Payload):
     reason: str | None = None
     answered_at: datetime
     policy_digest: str
+
+
+class ControlChange(Payload):
+    """One setting of a control: who, when (UTC) and why."""
+
+    name: Switch
+    is_on: bool
+    percent: int
+    changed_at: datetime
+    changed_by: str
+    why: str
+
+    @property
+    def control(self) -> Control:
+        """The setting itself."""
+        return Control(on=self.is_on, percent=self.percent)
 
 
 class Story(Payload):

@@ -6,39 +6,19 @@ migration. A change here needs one in `migrations/versions`; a test holds the tw
 
 from sqlalchemy import (
     JSON,
-    BigInteger,
     Boolean,
     CheckConstraint,
     Column,
     ForeignKey,
     Index,
     Integer,
-    MetaData,
     String,
     Table,
     UniqueConstraint,
 )
 
+from activities.store.columns import Serial, hash_column, metadata
 from activities.store.instant import Instant
-
-metadata = MetaData(
-    naming_convention={
-        "pk": "pk_%(table_name)s",
-        "fk": "fk_%(table_name)s_%(column_0_name)s",
-        "uq": "uq_%(table_name)s_%(column_0_name)s",
-        "ix": "ix_%(table_name)s_%(column_0_name)s",
-        "ck": "ck_%(table_name)s_%(constraint_name)s",
-    }
-)
-
-_Serial = BigInteger().with_variant(Integer, "sqlite")
-
-
-def _hash(*, nullable: bool) -> Column[str]:
-    """Return the column of a keyed hash (64 hex digits), which no address fits into."""
-    fits = CheckConstraint("length(address_hash) = 64", name="hashed")
-    return Column("address_hash", String, fits, nullable=nullable)
-
 
 policies = Table(
     "policies",
@@ -85,7 +65,7 @@ attempts = Table(
     Column("number", Integer, nullable=False),
     Column("provider", String),
     Column("provider_id", String, index=True),
-    _hash(nullable=True),
+    hash_column(nullable=True),
     Column("state", String, nullable=False),
     Column("status", String),
     Column("is_final", Boolean, nullable=False),
@@ -101,7 +81,7 @@ attempts = Table(
 observations = Table(
     "observations",
     metadata,
-    Column("id", _Serial, primary_key=True),
+    Column("id", Serial, primary_key=True),
     Column("attempt_key", ForeignKey("attempts.key"), nullable=False),
     Column("event_id", String, nullable=False),
     Column("source", String, nullable=False),
@@ -140,8 +120,8 @@ decisions = Table(
 suppressions = Table(
     "suppressions",
     metadata,
-    Column("id", _Serial, primary_key=True),
-    _hash(nullable=False),
+    Column("id", Serial, primary_key=True),
+    hash_column(nullable=False),
     Column("channel", String, nullable=False),
     Column("reason", String, nullable=False),
     Column("source_notice", String),
@@ -170,3 +150,39 @@ controls = Table(
     Column("changed_by", String, nullable=False),
     Column("why", String, nullable=False),
 )
+
+control_changes = Table(
+    "control_changes",
+    metadata,
+    Column("id", Serial, primary_key=True),
+    Column("name", String, nullable=False),
+    Column("is_on", Boolean, nullable=False),
+    Column("percent", Integer, nullable=False),
+    Column("changed_at", Instant, nullable=False),
+    Column("changed_by", String, nullable=False),
+    Column("why", String, nullable=False),
+)
+"""Append-only: a trigger refuses any change."""
+
+strays = Table(
+    "strays",
+    metadata,
+    Column("provider", String, primary_key=True),
+    Column("event_id", String, primary_key=True),
+    Column("provider_id", String),
+    Column("report", JSON, nullable=False),
+    Column("received_at", Instant, nullable=False, index=True),
+    Column("seen", Integer, nullable=False),
+)
+"""Callbacks about attempts that nobody knows, or not yet."""
+Index("ix_strays_provider_id", strays.c.provider, strays.c.provider_id)
+
+tokens = Table(
+    "tokens",
+    metadata,
+    Column("provider", String, primary_key=True),
+    Column("token", String, primary_key=True),
+    Column("body_digest", String, nullable=False),
+    Column("taken_at", Instant, nullable=False, index=True),
+)
+"""Signed tokens of callbacks whose body is not signed: each is good for one body."""

@@ -14,7 +14,7 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 from typing_extensions import override
 
-from activities.catalogue import Catalogue
+from activities.catalogue import Catalogue, Kind
 from activities.clock import EngineClock
 from activities.dispatching import Dispatcher
 from activities.gate import Gate
@@ -27,17 +27,20 @@ from activities.store.attempts import AttemptRow, Fresh
 from activities.store.ledger import Ledger
 from activities.store.notices import Terms
 from activities.store.records import Story
+from activities.supplying import StandIns, Supply
 from workflows import calls
 from workflows.policy.keys import attempt_key
-from workflows.policy.models import NoticeRequest, Observation
+from workflows.policy.models import Fields, NoticeRequest, Observation
 from workflows.policy.plan import Rule
 from workflows.policy.progress import Progress
-from workflows.policy.words import Channel, Source, Status
+from workflows.policy.words import Channel, Method, Source, Status
 
 EMAIL, SMS = Channel.EMAIL, Channel.SMS
 NOW = datetime(2031, 3, 4, 12, tzinfo=UTC)
 EXPIRY = NOW + timedelta(minutes=10)
 HASH = "e" * 64
+PUBLIC = "https://verify.example"
+"""Where people reach the pages of a deployment that has any."""
 
 SHIPPED = Catalogue.load(Path(__file__).parents[2] / "notices")
 RESET = SHIPPED.get("password_reset")
@@ -123,12 +126,18 @@ class Deployment(Providers):
         return self._named[name]
 
 
-def dispatcher(ledger: Ledger, *providers: Scripted) -> Dispatcher:
-    return Dispatcher(Gate(ledger, KEYRING), SHIPPED, Deployment(*providers), pause=timedelta())
+def dispatcher(ledger: Ledger, *providers: Scripted, public_url: str | None = None) -> Dispatcher:
+    gate, supply = Gate(ledger, KEYRING), Supply(ledger, KEYRING, public_url)
+    return Dispatcher(gate, SHIPPED, Deployment(*providers), supply, pause=timedelta())
 
 
 SILENT = Sharing(SHIPPED, Deployment(Scripted()))
 """Tells no provider."""
+
+
+def whole(kind: Kind, channel: Channel = EMAIL, method: Method = Method.BOTH) -> Fields:
+    """Return the fields of a kind's sample, and a stand-in for each that a deployment supplies."""
+    return StandIns(PUBLIC, method).beside(kind.sample.fields, kind.policy, channel)
 
 
 def request(**changes: object) -> NoticeRequest:

@@ -10,12 +10,27 @@ from temporalio.exceptions import ApplicationError
 from activities.admission import DEPLOYED_BY, LedgerAdmission
 from activities.catalogue import Catalogue
 from activities.store.ledger import Ledger
+from activities.supplying import Supply
 from activities.templates import Part
-from tests.activities.given import EMAIL, EXPIRY, NOW, RESET, SHIPPED, SMS, after, engine, request, story_of
+from tests.activities.challenged import asked_again, message, opened
+from tests.activities.given import (
+    EMAIL,
+    EXPIRY,
+    KEYRING,
+    NOW,
+    PUBLIC,
+    RESET,
+    SHIPPED,
+    SMS,
+    after,
+    engine,
+    request,
+    story_of,
+)
 from workflows import calls
 from workflows.policy.models import NoticeRequest, Recipient
 from workflows.policy.terms import Policy
-from workflows.policy.words import Phase
+from workflows.policy.words import ChallengeState, Method, Phase
 
 MARK = "zephyrine"
 CANCELLED = SHIPPED.get("class_cancelled").sample
@@ -30,11 +45,12 @@ async def admit(
     catalogue: Catalogue = SHIPPED,
     at: datetime = NOW,
     attempt: int = DEPLOYED_BY,
+    public_url: str | None = None,
 ) -> calls.Admission:
     call = calls.Admit(request=asked, chain=chain)
     env = engine(at)
     env.info = replace(env.info, attempt=attempt)
-    return await env.run(LedgerAdmission(catalogue, ledger).admit, call)
+    return await env.run(LedgerAdmission(catalogue, ledger, Supply(ledger, KEYRING, public_url)).admit, call)
 
 
 def changed(policy: Policy) -> Catalogue:
@@ -56,7 +72,10 @@ def fields(**changes: object) -> dict[str, object]:
 REFUSALS = {
     "an unknown kind": (
         request(kind="pasword_reset"),
-        "kind: 'pasword_reset' is not one of class_cancelled, password_reset, seller_payout, weekly_digest",
+        (
+            "kind: 'pasword_reset' is not one of class_cancelled, password_reset, seller_payout,"
+            " signup_verification, weekly_digest"
+        ),
     ),
     "a malformed email": (
         request(recipient=Recipient(id="user-1", email=f"{MARK}@")),
@@ -219,3 +238,73 @@ async def test_a_fallback_with_just_enough_time_is_admitted(ledger: Ledger) -> N
     latest = after(hours=2) - timedelta(minutes=1)
 
     assert (await admit(ledger, event(fallback_at=latest))).refusal is None
+
+
+ONLY_BY_VERIFICATION = "kind: carries a challenge, and is only sent by a verification"
+
+
+async def test_a_kind_that_carries_a_challenge_is_admitted_for_a_verification_only(ledger: Ledger) -> None:
+    asked = message("nobody-opened-it")
+
+    assert await admit(ledger, asked) == calls.Admission(refusal=ONLY_BY_VERIFICATION)
+    assert await ledger.story(asked.key) is None
+
+
+@pytest.mark.parametrize(
+    "changes", [{"recipient": CALLER}, {"kind": "signup_again"}], ids=["account", "kind"]
+)
+async def test_a_challenge_of_another_account_or_kind_is_none(
+    ledger: Ledger, changes: dict[str, object]
+) -> None:
+    opened_for, _ = await opened(ledger)
+    signup = SHIPPED.get("signup_verification")
+    asked = NoticeRequest.model_validate(opened_for.model_dump() | changes)
+    again = Catalogue(dict.fromkeys((signup.name, "signup_again"), signup))
+
+    assert await admit(ledger, asked, catalogue=again) == calls.Admission(refusal=ONLY_BY_VERIFICATION)
+
+
+@pytest.mark.parametrize("method", Method)
+@pytest.mark.parametrize("public_url", [None, PUBLIC])
+async def test_the_messages_of_a_challenge_are_admitted_with_their_numbers(
+    ledger: Ledger, method: Method, public_url: str | None
+) -> None:
+    first, _ = await opened(ledger, method)
+    second = await asked_again(ledger, first.event_id)
+
+    admitted = [await admit(ledger, each, public_url=public_url) for each in (first, second)]
+    again = await admit(ledger, second, public_url=public_url)
+
+    assert [(each.refusal, each.number) for each in admitted] == [(None, 1), (None, 2)]
+    assert again == admitted[1]
+
+
+async def test_a_message_of_a_challenge_that_is_over_has_its_notice_all_the_same(ledger: Ledger) -> None:
+    asked, _ = await opened(ledger)
+    await ledger.challenges.end(asked.event_id, ChallengeState.WITHDRAWN, at=NOW)
+
+    assert (await admit(ledger, asked)).refusal is None
+
+
+@pytest.mark.parametrize(
+    ("public_url", "refusal"),
+    [
+        (
+            None,
+            (
+                "fields.unsubscribe_url: missing, and this kind is not essential: its email must offer an"
+                " end; set STANDBY_PUBLIC_URL to have it supplied"
+            ),
+        ),
+        (PUBLIC, None),
+    ],
+)
+async def test_where_email_ends_may_be_left_to_a_deployment_that_people_can_reach(
+    ledger: Ledger, public_url: str | None, refusal: str | None
+) -> None:
+    sample = SHIPPED.get("weekly_digest").sample
+    bare = {name: value for name, value in sample.fields.items() if name != "unsubscribe_url"}
+
+    admission = await admit(ledger, sample.model_copy(update={"fields": bare}), public_url=public_url)
+
+    assert admission.refusal == refusal

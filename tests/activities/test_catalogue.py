@@ -9,8 +9,9 @@ from activities.catalogue import Catalogue, CatalogueError, Kind, UnknownKind
 from activities.gsm import Encoding, Segments
 from activities.render import FieldError
 from activities.templates import Part
+from tests.activities.given import PUBLIC, whole
 from workflows.policy.models import Fields
-from workflows.policy.words import Channel, OnUnresolved, SettlesOn
+from workflows.policy.words import Channel, Method, OnUnresolved, SettlesOn
 
 NOTICES = Path(__file__).parents[2] / "notices"
 SHIPPED = Catalogue.load(NOTICES)
@@ -33,8 +34,9 @@ def problems(directory: Path) -> list[str]:
     return [each.replace(f"{directory}/", "") for each in caught.value.problems]
 
 
-def test_four_kinds_are_shipped() -> None:
-    assert set(SHIPPED.kinds) == {"password_reset", "class_cancelled", "seller_payout", "weekly_digest"}
+def test_five_kinds_are_shipped() -> None:
+    shipped = "class_cancelled, password_reset, seller_payout, signup_verification, weekly_digest"
+    assert ", ".join(sorted(SHIPPED.kinds)) == shipped
 
 
 def test_the_shipped_policies_say_what_the_product_asked_for() -> None:
@@ -53,14 +55,20 @@ def test_the_shipped_policies_say_what_the_product_asked_for() -> None:
     assert (payout.settles_on, payout.fallback_after) == ("delivered", timedelta(minutes=15))
     assert payout.sms.polls
     assert (digest.route, digest.on_unresolved, digest.essential) == ((EMAIL,), OnUnresolved.EXPIRE, False)
+    signup = SHIPPED.get("signup_verification").policy
+    assert (signup.route, signup.settles_on, signup.essential) == ((SMS, EMAIL), SettlesOn.DELIVERED, True)
+    assert (signup.expires_after, signup.fallback_after) == (timedelta(minutes=15), timedelta(seconds=75))
+    assert signup.challenge is not None
+    assert signup.challenge.countries == ("US", "CA", "GB", "IE")
 
 
 @KINDS
 def test_a_shipped_email_reads_the_same_in_html_and_in_plain_text(kind: Kind) -> None:
-    message = kind.render(EMAIL, kind.sample.fields)
+    fields = whole(kind)
+    message = kind.render(EMAIL, fields)
     assert message.subject
     assert message.html
-    for value in _leaves(kind.sample.fields):
+    for value in _leaves(fields):
         assert value in message.text or value in message.subject
     assert '<html lang="en">' in message.html
     assert "{{" not in f"{message.subject}{message.text}{message.html}"
@@ -68,8 +76,8 @@ def test_a_shipped_email_reads_the_same_in_html_and_in_plain_text(kind: Kind) ->
 
 @KINDS
 def test_a_shipped_text_is_one_segment(kind: Kind) -> None:
-    if SMS in kind.policy.route:
-        message = kind.render(SMS, kind.sample.fields)
+    for method in kind.methods if SMS in kind.policy.route else ():
+        message = kind.render(SMS, whole(kind, SMS, method or Method.BOTH))
         assert message.segments == Segments(1, Encoding.GSM_7)
         assert (message.subject, message.html) == (None, None)
 
@@ -113,7 +121,13 @@ def test_only_email_that_is_not_essential_says_where_it_ends() -> None:
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
-        ({}, "fields.unsubscribe_url: missing, and this kind is not essential: its email must offer an end"),
+        (
+            {},
+            (
+                "fields.unsubscribe_url: missing, and this kind is not essential: its email must offer an"
+                " end; set STANDBY_PUBLIC_URL to have it supplied"
+            ),
+        ),
         ({"unsubscribe_url": "mailto:a"}, "fields.unsubscribe_url: must be a whole link: https://host/…"),
         (
             {"unsubscribe_url": "https://a.example/x\r\nBcc: b"},
@@ -135,10 +149,78 @@ def test_email_that_is_not_essential_must_offer_an_end_whatever_its_templates_us
     assert problems(notices) == [f"weekly_digest/sample.json: {problem}"]
 
 
+def test_where_email_ends_may_be_left_to_a_deployment_that_people_can_reach(notices: Path) -> None:
+    path = notices / "weekly_digest" / "sample.json"
+    sample = json.loads(path.read_text())
+    del sample["fields"]["unsubscribe_url"]
+    path.write_text(json.dumps(sample))
+    kind = Catalogue.load(notices, PUBLIC).get("weekly_digest")
+    assert "unsubscribe_url" not in kind.sample.fields
+    assert len(problems(notices)) == 1
+
+
+CHALLENGED = "signup_verification"
+
+
+@pytest.fixture
+def challenged(tmp_path: Path) -> Path:
+    """Return a copy of the shipped kind that carries a challenge, to be broken."""
+    shutil.copytree(NOTICES / CHALLENGED, tmp_path / CHALLENGED)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "lines"),
+    [
+        (
+            "sms.mustache",
+            "Open {{verify_url}}{{#code}} or type {{code}}{{/code}}",
+            [
+                (
+                    "sms.mustache:1: fields.verify_url: is not there for every method:"
+                    " put it between {{#verify_url}} and {{/verify_url}}"
+                )
+            ],
+        ),
+        (
+            "sms.mustache",
+            "Welcome{{#verify_url}}: {{verify_url}}{{/verify_url}}",
+            [
+                'sms.mustache: lacks {{code}}, which a challenge of method "code" must carry',
+                'sms.mustache: lacks {{code}}, which a challenge of method "both" must carry',
+            ],
+        ),
+        (
+            "email.txt.mustache",
+            "{{#code}}{{code}}{{/code}}{{^code}}{{verify_url}}{{/code}}",
+            ['email.txt.mustache: lacks {{verify_url}}, which a challenge of method "both" must carry'],
+        ),
+        (
+            "email.html.mustache",
+            "<p>Hello{{#verify_url}}: {{verify_url}}{{/verify_url}}</p>",
+            [
+                'email.html.mustache: lacks {{code}}, which a challenge of method "code" must carry',
+                'email.html.mustache: lacks {{code}}, which a challenge of method "both" must carry',
+            ],
+        ),
+        (
+            "email.html.mustache",
+            "<p>Hello {{name}}</p>",
+            ["email.html.mustache:1: fields.name: is not in sample.json"],
+        ),
+    ],
+)
+def test_a_challenge_is_proved_to_be_carried_by_every_method(
+    challenged: Path, file: str, text: str, lines: list[str]
+) -> None:
+    (challenged / CHALLENGED / file).write_text(text)
+    assert problems(challenged) == [f"{CHALLENGED}/{line}" for line in lines]
+
+
 def test_an_unknown_kind_is_told_which_there_are() -> None:
     with pytest.raises(UnknownKind) as caught:
         SHIPPED.get("pasword_reset")
-    known = "class_cancelled, password_reset, seller_payout, weekly_digest"
+    known = "class_cancelled, password_reset, seller_payout, signup_verification, weekly_digest"
     assert str(caught.value) == f"kind: 'pasword_reset' is not one of {known}"
 
 

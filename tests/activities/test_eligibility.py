@@ -24,8 +24,9 @@ from tests.activities.given import (
 from workflows import calls
 from workflows.policy.controls import Control, Switch
 from workflows.policy.eligibility import Answer
-from workflows.policy.models import NoticeRequest
-from workflows.policy.words import Channel, SuppressionReason
+from workflows.policy.keys import attempt_key
+from workflows.policy.models import NoticeRequest, Observation
+from workflows.policy.words import Channel, Source, Status, SuppressionReason
 
 
 def eligibility(ledger: Ledger) -> LedgerEligibility:
@@ -137,3 +138,44 @@ async def test_a_suppression_names_its_notice_and_never_the_address(ledger: Ledg
     assert call.address not in repr(call)
     assert await ledger.suppressions.lift(hashed, SMS, SuppressionReason.STOPPED, by="ops", at=after(days=1))
     assert await ledger.suppressions.active(hashed, SMS) == frozenset(), "twice was once"
+
+
+async def reported(ledger: Ledger, asked: NoticeRequest, status: Status) -> None:
+    """Put an email on record that was sent, and what a callback said of it."""
+    key = attempt_key(asked.key, EMAIL)
+    await ledger.attempts.claim(key, provider="sandbox", address_hash="e" * 64, at=NOW)
+    seen = Observation(
+        attempt_key=key,
+        event_id="callback",
+        source=Source.CALLBACK,
+        status=status,
+        is_final=status is Status.DELIVERED,
+        at=NOW,
+    )
+    await ledger.evidence.observe(seen, at=NOW)
+
+
+@pytest.mark.parametrize("status", [Status.DELIVERED, Status.REJECTED, Status.TEMPORARY_FAILURE])
+async def test_the_check_of_a_fallback_brings_what_the_ledger_has_of_the_channel_before_it(
+    ledger: Ledger, status: Status
+) -> None:
+    asked = await admitted(ledger)
+    await reported(ledger, asked, status)
+
+    fallback = await engine().run(eligibility(ledger).check, check(asked, SMS))
+    first = await engine().run(eligibility(ledger).check, check(asked, EMAIL, number=2))
+
+    assert [(each.attempt_key, each.status) for each in fallback.news] == [
+        (attempt_key(asked.key, EMAIL), status)
+    ]
+    assert first.news == ()
+
+
+async def test_a_dispatch_that_nobody_has_said_anything_of_is_no_news(ledger: Ledger) -> None:
+    asked = await admitted(ledger)
+    key = attempt_key(asked.key, EMAIL)
+    await ledger.attempts.claim(key, provider="sandbox", address_hash="e" * 64, at=NOW)
+
+    clearance = await engine().run(eligibility(ledger).check, check(asked, SMS))
+
+    assert clearance.news == ()

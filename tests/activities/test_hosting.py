@@ -34,6 +34,7 @@ from tests.activities.given import EMAIL, KEYRING, RESET, SHIPPED, Deployment, S
 from tests.servers import dev_server
 from tests.workflows import stage
 from workflows import calls, options
+from workflows.challenge_calls import Challenging
 from workflows.policy.keys import attempt_key
 from workflows.policy.terms import Watch
 from workflows.policy.words import AttemptState
@@ -47,7 +48,7 @@ def parts(catalogue: Catalogue = SHIPPED, **settings: str) -> Parts:
     return Parts(Settings.model_validate(settings), KEYRING, catalogue)
 
 
-ASKED_FOR = (calls.Admitting, calls.Eligibility, calls.Delivery, calls.Chronicle)
+ASKED_FOR = (calls.Admitting, calls.Eligibility, calls.Delivery, calls.Chronicle, Challenging)
 
 
 def names(offered: Iterable[Callable[..., object]]) -> list[str | None]:
@@ -60,7 +61,7 @@ def test_everything_that_a_workflow_may_ask_for_is_offered_once(ledger: Ledger) 
     declared = [each for part in ASKED_FOR for _, each in inspect.getmembers(part, inspect.isfunction)]
 
     assert names(activities(parts(), ledger, Deployment(Scripted()))) == names(declared)
-    assert len(names(declared)) == 7
+    assert len(names(declared)) == 11
 
 
 KNOWN = ", ".join(sorted(PROVIDERS))

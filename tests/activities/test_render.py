@@ -13,6 +13,7 @@ from activities.catalogue import Catalogue
 from activities.render import FieldError, Rendered, render
 from activities.tags import TemplateError
 from activities.templates import Part, compile_template
+from tests.activities.given import whole
 from workflows.policy.models import Fields
 from workflows.policy.words import Channel
 
@@ -84,7 +85,7 @@ def shown(name: str, fields: JsonValue) -> Rendered:
 
 @pytest.mark.parametrize("name", KINDS)
 def test_markup_in_every_field_is_shown_and_not_obeyed(name: str) -> None:
-    sample = KINDS[name].sample.fields
+    sample = whole(KINDS[name])
     plain = shown(name, sample)
     nasty = shown(name, varied(sample, lambda _: NASTY))
     assert plain.html
@@ -98,7 +99,7 @@ def test_markup_in_every_field_is_shown_and_not_obeyed(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name, kind in KINDS.items() if Channel.SMS in kind.policy.route])
 def test_a_text_message_is_verbatim(name: str) -> None:
-    fields = varied(KINDS[name].sample.fields, lambda _: NASTY)
+    fields = varied(whole(KINDS[name], Channel.SMS), lambda _: NASTY)
     assert isinstance(fields, dict)
     text = KINDS[name].render(Channel.SMS, fields).text
     assert "&amp;" not in text
@@ -129,8 +130,8 @@ def test_no_text_breaks_out_of_its_place(value: str) -> None:
 @given(FIT)
 def test_no_text_in_a_shipped_email_breaks_out_of_its_place(value: str) -> None:
     for name, kind in KINDS.items():
-        html = shown(name, varied(kind.sample.fields, lambda _: f"x{value[:30].translate(FLAT)}")).html or ""
-        baseline = shown(name, kind.sample.fields).html or ""
+        html = shown(name, varied(whole(kind), lambda _: f"x{value[:30].translate(FLAT)}")).html or ""
+        baseline = shown(name, whole(kind)).html or ""
         assert _Outline(html).elements == _Outline(baseline).elements
 
 

@@ -33,6 +33,10 @@ def test_every_variable_is_read() -> None:
             "STANDBY_SANDBOX_URL": "http://sandbox:8025/",
             "STANDBY_SANDBOX_SECRET": "s",
             "STANDBY_SANDBOX_HONOURS_KEYS": "0",
+            "STANDBY_PUBLIC_URL": "https://verify.example/",
+            "STANDBY_RETURN_URLS": "https://shop.example/welcome, http://localhost:3000",
+            "STANDBY_API_KEY": "key-1",
+            "STANDBY_API_KEY_NEXT": "key-2",
             "STANDBY_LOG": "text",
             "STANDBY_LOG_LEVEL": "debug",
             "PATH": "/bin",
@@ -46,6 +50,10 @@ def test_every_variable_is_read() -> None:
         sms="other",
         task_queue="blue",
         sandbox=Sandbox(url="http://sandbox:8025", secret=Credential("s"), honours_keys=False),
+        public_url="https://verify.example",
+        return_urls=("https://shop.example/welcome", "http://localhost:3000"),
+        api_key=Credential("key-1"),
+        api_key_next=Credential("key-2"),
         log=LogFormat.TEXT,
         log_level=LogLevel.DEBUG,
     )
@@ -81,6 +89,18 @@ def test_every_usual_name_of_a_database_is_taken(given: str) -> None:
             "STANDBY_DATABASE_URL: must read sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME",
         ),
         (
+            {"STANDBY_API_KEY_FILE": "/nowhere"},
+            "STANDBY_API_KEY_FILE: the file it names cannot be read",
+        ),
+        (
+            {"STANDBY_API_KEY": "hunter2 hunter2"},
+            "STANDBY_API_KEY: must be one word of printable ASCII",
+        ),
+        (
+            {"STANDBY_API_KEY_NEXT_FILE": "/nowhere", "STANDBY_API_KEY_NEXT": "hunter2"},
+            "STANDBY_API_KEY_NEXT_FILE: cannot go with STANDBY_API_KEY_NEXT; unset one of them",
+        ),
+        (
             {"STANDBY_SANDBOX_SECRET_FILE": "/nowhere"},
             "STANDBY_SANDBOX_SECRET_FILE: the file it names cannot be read",
         ),
@@ -110,6 +130,9 @@ def test_a_secret_may_come_as_a_file(tmp_path: Path) -> None:
     file = tmp_path / "secret"
     file.write_text("hunter2\n")
     assert Settings.read({"STANDBY_SANDBOX_SECRET_FILE": str(file)}).sandbox.secret.reveal() == "hunter2"
+    key = Settings.read({"STANDBY_API_KEY_FILE": str(file)}).api_key
+    assert key is not None
+    assert key.reveal() == "hunter2"
 
 
 def test_an_empty_variable_is_unset() -> None:
@@ -132,7 +155,12 @@ def test_variables_that_kubernetes_adds_for_a_service_named_standby_are_no_mista
 
 def test_no_secret_is_in_a_repr() -> None:
     read = Settings.read(
-        {"STANDBY_DATABASE_URL": "postgresql://anna:hunter2@db/x", "STANDBY_SANDBOX_SECRET": "hunter2"}
+        {
+            "STANDBY_DATABASE_URL": "postgresql://anna:hunter2@db/x",
+            "STANDBY_SANDBOX_SECRET": "hunter2",
+            "STANDBY_API_KEY": "hunter2",
+            "STANDBY_API_KEY_NEXT": "hunter2",
+        }
     )
     assert "hunter2" not in f"{read!r} {read}"
 

@@ -128,3 +128,40 @@ def test_every_variable_of_an_account_reaches_its_field() -> None:
 def test_no_secret_of_an_account_is_in_a_repr() -> None:
     read = Settings.read({"STANDBY_TWILIO_AUTH_TOKEN": "hunter2", "STANDBY_PLIVO_AUTH_TOKEN": "hunter2"})
     assert "hunter2" not in f"{read!r} {read} {read.twilio.auth_token!r}"
+
+
+@pytest.mark.parametrize(
+    ("written", "links"),
+    [
+        ("https://shop.example", ("https://shop.example",)),
+        ("https://shop.example/ https://a.example/in", ("https://shop.example/", "https://a.example/in")),
+        ("https://shop.example,\n http://127.0.0.1:3000", ("https://shop.example", "http://127.0.0.1:3000")),
+    ],
+)
+def test_beginnings_of_links_are_separated_by_blanks_or_commas(written: str, links: tuple[str, ...]) -> None:
+    assert Settings.read({"STANDBY_RETURN_URLS": written}).return_urls == links
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "shop.example",
+        "ftp://shop.example",
+        "https://",
+        "https://anna@shop.example/",
+        "https://shop.example/?a=1",
+        "https://shop.example/#a",
+        "https://shop.example:99999/",
+        "https://shop.example/a/../b",
+        "https://shop.example\\evil.example",
+        "https://b\u00fccher.example/",
+        "http://shop.example/welcome",
+        "https://shop.example/ anna",
+        "*",
+    ],
+)
+def test_what_no_link_could_begin_with_is_told_at_the_start(written: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        Settings.read({"STANDBY_RETURN_URLS": written})
+    says = "must be like https://shop.example/welcome, several separated by blanks"
+    assert str(caught.value) == f"STANDBY_RETURN_URLS: {says}"

@@ -6,6 +6,8 @@ import os
 import re
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -17,7 +19,8 @@ RUNS = 12
 
 COMMANDS = (
     *("send", "show", "withdraw", "schema"),
-    *("doctor", "providers", "migrate"),
+    *("receiver", "doctor", "providers", "migrate"),
+    *("controls", "observe-report"),
     *("dev", "demo", "version"),
 )
 
@@ -51,28 +54,39 @@ async def test_a_short_command_always_returns_its_own_code(shell: Shell) -> None
 
 async def test_ctrl_c_says_how_far_it_came_and_that_going_on_is_safe(shell: Shell) -> None:
     shell.file(document("command-int-1"), document("command-int-2"))
-    child = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "starter", "send", "notices.ndjson", "--wait"),
-        cwd=shell.folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **shell.environ, "STANDBY_TASK_QUEUE": SILENT},
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    await shell_sees(shell, key("command-int-1"), key("command-int-2"))
+    with children_hear_ctrl_c():
+        child = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "starter", "send", "notices.ndjson", "--wait"),
+            cwd=shell.folder,
+            env={**os.environ, "PYTHONPATH": str(ROOT), **shell.environ, "STANDBY_TASK_QUEUE": SILENT},
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+    await engine_knows(shell, child, key("command-int-1"), key("command-int-2"))
     child.send_signal(signal.SIGINT)
     out, err = await child.communicate()
-    assert child.returncode == 130
-    assert out == b""
+    assert (child.returncode, out) == (130, b""), err.decode()
     # The answer to the second start may be on its way still.
     assert re.match(
         "interrupted: [12] started, 0 already there of 2; the same command again is safe", err.decode()
     )
 
 
-async def shell_sees(shell: Shell, *keys: str) -> None:
-    """Wait until the engine knows these notices."""
+@contextmanager
+def children_hear_ctrl_c() -> Iterator[None]:
+    """Start children as a terminal does: of a background job they would inherit that SIGINT is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+async def engine_knows(shell: Shell, child: asyncio.subprocess.Process, *keys: str) -> None:
+    """Wait until these notices are started, or fail with what a child said that ended before."""
     for each in keys:
-        while (await shell.run("show", each, "--json")).code != REACHED:  # noqa: ASYNC110 - the engine tells nobody
+        while (await shell.run("show", each, "--json")).code != REACHED:
+            assert child.returncode is None, await child.communicate()
             await asyncio.sleep(0.05)
 
 

@@ -167,7 +167,7 @@ DIGEST = {"name": "Zephyrine", "week": "10", "classes": [], "browse_url": LINK, 
         pytest.param(
             {"kind": "pasword_reset"},
             "line 2: kind: 'pasword_reset' is not one of class_cancelled, password_reset, seller_payout,"
-            " weekly_digest",
+            " signup_verification, weekly_digest",
             id="an unknown kind",
         ),
         pytest.param(
@@ -187,6 +187,11 @@ DIGEST = {"name": "Zephyrine", "week": "10", "classes": [], "browse_url": LINK, 
             },
             "line 2: expires_at: this kind needs it, since its policy has no expires_after",
             id="no expiry",
+        ),
+        pytest.param(
+            {"kind": "signup_verification"},
+            "line 2: kind: carries a challenge, and is only sent by a verification",
+            id="a challenge",
         ),
     ],
 )
@@ -248,7 +253,7 @@ async def test_an_engine_that_goes_away_while_one_waits_is_told(town: Town, shel
             shell.spawn("send", file, "--wait", **QUIET, TEMPORAL_ADDRESS=at.address)
         )
         while (await shell.run("show", key("sending-18"), TEMPORAL_ADDRESS=at.address)).code != REACHED:
-            pass
+            assert not waiting.done(), waiting.result()
     said = await waiting
     assert said.code == UNREACHABLE
     first, second = said.err.splitlines()

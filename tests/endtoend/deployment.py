@@ -115,7 +115,8 @@ class Manner:
     @property
     def parts(self) -> Parts:
         settings = self.settings
-        return Parts(settings, keyring(settings), Catalogue.load(settings.notices).scaled(self.scale))
+        catalogue = Catalogue.load(settings.notices, settings.public_url).scaled(self.scale)
+        return Parts(settings, keyring(settings), catalogue)
 
     async def client(self, *plugins: Plugin) -> Client:
         return await connect(keyring(self.settings), environ=self.environ, plugins=plugins)

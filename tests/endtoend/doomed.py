@@ -51,6 +51,8 @@ class Point(StrEnum):
     BEFORE_CLAIM = "before_claim"
     BEFORE_WIRE = "before_wire"
     AFTER_WIRE = "after_wire"
+    AFTER_LOOK_UP = "after_look_up"
+    """The provider has answered a read, and nothing of it is on record."""
 
 
 @dataclass
@@ -140,6 +142,11 @@ class DoomedProvider:
         self.blow.at(Point.AFTER_WIRE)
         return reported
 
+    async def look_up(self, channel: Channel, key: str, provider_id: str | None) -> Reported | None:
+        found = await self.inner.look_up(channel, key, provider_id)
+        self.blow.at(Point.AFTER_LOOK_UP)
+        return found
+
 
 class DoomedProviders(Providers):
     """Gives out providers that are struck."""
@@ -147,15 +154,16 @@ class DoomedProviders(Providers):
     blow: Blow
 
     @override
-    def serving(self, channel: Channel, chosen: str | None = None) -> Provider:
-        doomed: object = DoomedProvider(super().serving(channel, chosen), self.blow)
+    def named(self, name: str) -> Provider:
+        doomed: object = DoomedProvider(super().named(name), self.blow)
         return doomed  # type: ignore[return-value]  # it has all that its inner has
 
 
 async def work(blow: Blow, scale: float) -> None:
     """Work until killed."""
     settings = Settings.read(os.environ)
-    parts = Parts(settings, keyring(settings), Catalogue.load(settings.notices).scaled(scale))
+    catalogue = Catalogue.load(settings.notices, settings.public_url).scaled(scale)
+    parts = Parts(settings, keyring(settings), catalogue)
     client = await connect(parts.keyring, plugins=[Doom(blow)])
     async with open_ledger(settings) as ledger, new_client() as http:
         providers = DoomedProviders(settings, http)

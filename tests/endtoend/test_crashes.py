@@ -8,7 +8,7 @@ from sandbox.fates import Fate
 from tests.endtoend.deployment import CALM, MANNERS, Ending, Town, send
 from tests.endtoend.doomed import Point
 from tests.endtoend.scenes import Scenes, notice, passing, together, within
-from workflows.policy.words import AttemptState, Channel, Outcome
+from workflows.policy.words import AttemptState, Channel, Outcome, Source
 
 Endings = Scenes[Ending]
 
@@ -41,6 +41,19 @@ async def held_on_the_wire(town: Town, *, honours_keys: bool) -> Ending:
             return await manner.traces(ending.result)
 
 
+async def killed_after_a_read(town: Town) -> Ending:
+    """Let the worker die with an answer in hand, and another finish the notice."""
+    async with town.deployment() as manner:
+        request = notice("after-look-up", Fate.DELIVERED, Fate.DELIVERED)
+        async with manner.process(Point.AFTER_LOOK_UP, SIGKILL) as doomed:
+            handle = await send(await manner.client(), manner, request)
+            await doomed.struck()
+            before = await manner.story(request.key)
+        assert {each.source for each in before.observations} == {Source.SEND}, "it was on record already"
+        async with manner.worker():
+            return await manner.ending(handle)
+
+
 async def held_until_expiry(town: Town) -> Ending:
     """Pause the only worker when it has been handed the send, and let it go on after expiry."""
     async with town.deployment() as manner, manner.process(Point.AT_SEND, SIGSTOP) as held:
@@ -56,7 +69,7 @@ async def held_until_expiry(town: Town) -> Ending:
 @pytest.fixture(scope="module")
 async def endings(town: Town) -> Endings:
     """All at once: each waits mostly for a heartbeat to be missed."""
-    scenarios = {"expired": held_until_expiry(town)}
+    scenarios = {"expired": held_until_expiry(town), "after_look_up": killed_after_a_read(town)}
     for name, honours in MANNERS.items():
         scenarios[f"held_{name}"] = held_on_the_wire(town, honours_keys=honours)
         for point in (Point.BEFORE_CLAIM, Point.BEFORE_WIRE, Point.AFTER_WIRE):
@@ -135,3 +148,13 @@ def test_a_worker_that_was_paused_with_a_send_in_hand_sends_nothing_after_expiry
 
     assert left.submissions == []
     assert left.result.outcome is Outcome.EXPIRED
+
+
+def test_a_worker_that_dies_between_a_read_and_its_commit_loses_nothing_but_time(
+    endings: Endings,
+) -> None:
+    left = endings["after_look_up"]
+
+    assert left.submissions == [EMAIL]
+    assert (left.result.outcome, left.result.channel) == (Outcome.DELIVERED, Channel.EMAIL)
+    assert [each.source for each in left.story.observations] == [Source.SEND, Source.POLL]

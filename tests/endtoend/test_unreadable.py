@@ -83,7 +83,8 @@ STARTS = {
         [json(WHOLE), json(f'"{MARK}"')],
     ),
     "a workflow type that nobody knows": Start(
-        'UnknownWorkflowType: unknown workflow type "Notce": start "Notice" (1 arguments were not read)',
+        'UnknownWorkflowType: unknown workflow type "Notce":'
+        ' start "Notice" or "Verification" (1 arguments were not read)',
         [json(WHOLE)],
         workflow="Notce",
     ),

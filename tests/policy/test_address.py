@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from phonenumbers import COUNTRY_CODE_TO_REGION_CODE
 
-from workflows.policy.address import AddressError, canonical, email, phone
+from workflows.policy.address import AddressError, canonical, country, email, phone
 from workflows.policy.words import Channel
 
 
@@ -115,6 +115,29 @@ def test_spellings_of_one_address_compare_equal(channel: Channel, one: str, othe
 )
 def test_two_addresses_stay_two(one: str, other: str) -> None:
     assert canonical(Channel.EMAIL, one) != canonical(Channel.EMAIL, other)
+
+
+@pytest.mark.parametrize(
+    ("number", "region"),
+    [
+        pytest.param("+4915112345678", "DE", id="a code of one country"),
+        pytest.param("+12025550182", "US", id="a code of many: North America"),
+        pytest.param("+18768585858", "JM", id="a code of many: an island"),
+        pytest.param("+442012345678", "GB", id="a code of many: Britain"),
+        pytest.param("+447781000000", "GG", id="a code of many: an island beside it"),
+        pytest.param("+79161234567", "RU", id="a code of two: Russia"),
+        pytest.param("+77012345678", "KZ", id="a code of two: Kazakhstan"),
+        pytest.param("+383441234567", "XK", id="a region that ISO leaves to its users"),
+        pytest.param("+881612345678", None, id="satellites"),
+        pytest.param("+80012345678", None, id="free of charge everywhere"),
+        pytest.param("+447700900123", None, id="a range of nobody's, in a code of several"),
+        pytest.param("+9995550100", None, id="a code of nobody's"),
+        pytest.param("2025550182", None, id="no code"),
+        pytest.param("", None, id="nothing"),
+    ],
+)
+def test_a_number_is_from_one_country_or_from_none(number: str, region: str | None) -> None:
+    assert country(number) == region
 
 
 LETTERS = st.sampled_from(["a", "A", "\u0130", "\u0130" * 22, "\u03a3", "\u1e9e", "u\u0308", "-", "."])

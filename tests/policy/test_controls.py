@@ -47,10 +47,12 @@ def test_the_cohort_of_a_notice_never_changes(key: str, place: int) -> None:
     assert cohort(key) == place
 
 
-def test_what_nobody_has_set_is_fully_on() -> None:
+def test_what_nobody_has_set_is_on_but_for_what_nobody_asked_for_and_what_changes_every_effect() -> None:
     controls = Controls()
+    off = {each for each in Switch if not getattr(controls, each).on}
 
-    assert {each: getattr(controls, each) for each in Switch} == dict.fromkeys(Switch, Control())
+    assert off == {Switch.AUTOMATIC_RESEND, Switch.OBSERVE}
+    assert {getattr(controls, each).percent for each in Switch} == {100}
 
 
 def test_every_switch_has_a_control_and_every_control_a_switch() -> None:

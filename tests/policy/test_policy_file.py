@@ -6,7 +6,7 @@ import pytest
 
 from tests.policy.given import PAYOUT, RESET
 from workflows.policy.policy_file import PolicyError, digest, read, scaled
-from workflows.policy.terms import Policy, Watch
+from workflows.policy.terms import ChallengeTerms, Policy, Watch
 
 SOURCE = "notices/x/policy.toml"
 
@@ -29,7 +29,19 @@ WATCH = "polls, backoff, provider"
 TOO_LITTLE = "min_useful: must be less than half of expires_after, where there is a fallback"
 KEYS = (
     "route, settles_on, on_unresolved, on_failure, essential, expires_after, cutoff_before_expiry,"
-    " min_useful, fallback_after, fallback_before_expiry, email, sms"
+    " min_useful, fallback_after, fallback_before_expiry, email, sms, challenge"
+)
+LIMIT = "the keys count, per"
+CHALLENGE = (
+    "code_digits, wrong_codes, resends, cooldown, resend_over_ambiguous, automatic_resend_after,"
+    " per_account, per_destination, countries"
+)
+CARRIED = (
+    GOOD
+    + """
+[challenge]
+countries = ["US", "CA"]
+"""
 )
 
 
@@ -86,6 +98,60 @@ def test_a_good_file_gives_its_terms() -> None:
 def test_a_mistake_is_one_line_with_file_key_and_what_is_allowed(old: str, new: str, line: str) -> None:
     assert GOOD.count(old) == 1
     assert mistakes(GOOD.replace(old, new)) == (f"{SOURCE}: {line}",)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("countries =", "code_digts = 8\ncountries =",
+         f"challenge.code_digts: unknown key, did you mean code_digits?; allowed: {CHALLENGE}"),
+        ("countries =", "code_digits = 5\ncountries =",
+         "challenge.code_digits: out of range; allowed: a number from 6 to 8"),
+        ("countries =", "code_digits = 9\ncountries =",
+         "challenge.code_digits: out of range; allowed: a number from 6 to 8"),
+        ("countries =", 'code_digits = "6"\ncountries =',
+         "challenge.code_digits: wrong type; allowed: a number from 6 to 8"),
+        ("countries =", "wrong_codes = 6\ncountries =",
+         "challenge.wrong_codes: out of range; allowed: a number from 1 to 5"),
+        ("countries =", "wrong_codes = 0\ncountries =",
+         "challenge.wrong_codes: out of range; allowed: a number from 1 to 5"),
+        ("countries =", "resends = 21\ncountries =",
+         "challenge.resends: out of range; allowed: a number from 0 to 20"),
+        ("countries =", "cooldown = 30\ncountries =",
+         f"challenge.cooldown: not a duration; allowed: {DURATION}"),
+        ("countries =", 'cooldown = "0s"\ncountries =',
+         f"challenge.cooldown: out of range; allowed: {DURATION}"),
+        ("countries =", "automatic_resend_after = 60\ncountries =",
+         f"challenge.automatic_resend_after: not a duration; allowed: {DURATION}"),
+        ("countries =", 'resend_over_ambiguous = "no"\ncountries =',
+         "challenge.resend_over_ambiguous: wrong type; allowed: true or false"),
+        ("countries =", "per_account = {count = 5, per = 3600}\ncountries =",
+         f"challenge.per_account.per: not a duration; allowed: {DURATION}"),
+        ("countries =", "per_destination = {count = 5}\ncountries =",
+         f"challenge.per_destination.per: required; allowed: {DURATION}"),
+        ("countries =", 'per_account = {count = 0, per = "1h"}\ncountries =',
+         "challenge.per_account.count: out of range; allowed: a number from 1 to 10000"),
+        ("countries =", "per_account = 5\ncountries =",
+         f"challenge.per_account: wrong type; allowed: {LIMIT}"),
+        ('"US"', '"us"', "challenge.countries.0: unfit; allowed: text that matches ^[A-Z]{2}$"),
+        ('"US"', '"USA"', "challenge.countries.0: unfit; allowed: text that matches ^[A-Z]{2}$"),
+        ('countries = ["US", "CA"]\n', "",
+         'challenge.countries: name the countries that texts may go to, like ["US", "CA"]'),
+        ('["US", "CA"]', "[]",
+         'challenge.countries: name the countries that texts may go to, like ["US", "CA"]'),
+    ],
+)  # fmt: skip
+def test_a_mistake_about_a_challenge_is_told_alike(old: str, new: str, line: str) -> None:
+    assert CARRIED.count(old) == 1
+    assert mistakes(CARRIED.replace(old, new)) == (f"{SOURCE}: {line}",)
+
+
+def test_a_challenge_has_terms_where_a_file_names_none_and_no_countries_where_no_texts_go() -> None:
+    carried = read(CARRIED, SOURCE)
+    assert carried.challenge == ChallengeTerms(countries=("US", "CA"))
+    by_email = GOOD.replace(', "sms"]', "]").replace("\n[sms]\npolls = []\n", "\n[challenge]\n")
+    assert read(by_email, SOURCE).challenge == ChallengeTerms()
+    assert read(GOOD, SOURCE).challenge is None
 
 
 def test_several_mistakes_are_told_at_once() -> None:

@@ -16,7 +16,7 @@ from typing_extensions import override
 from activities.store.database import new_engine
 from activities.store.ledger import Ledger
 from activities.store.migrate import migrate
-from activities.store.tables import metadata
+from activities.store.schema import metadata
 from tests.postgres import REQUIRED, NoPostgresError, server
 
 _NUMBERS = count(1)
@@ -141,3 +141,12 @@ async def engine(url: str) -> AsyncIterator[AsyncEngine]:
 @pytest.fixture
 def ledger(engine: AsyncEngine) -> Ledger:
     return Ledger(engine)
+
+
+@pytest.fixture
+async def ledgers(url: str) -> AsyncIterator[tuple[Ledger, Ledger]]:
+    """Yield two ledgers on one database, as two workers have them."""
+    engines = new_engine(url), new_engine(url)
+    yield Ledger(engines[0]), Ledger(engines[1])
+    for engine in engines:
+        await engine.dispose()

@@ -1,12 +1,16 @@
 import asyncio
+from datetime import datetime
 
 import pytest
+from sqlalchemy import update
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from activities.store.attempts import Settled
+from activities.store.database import writing
 from activities.store.errors import Missing
 from activities.store.ledger import Ledger
 from activities.store.records import Story
+from activities.store.tables import attempts
 from tests.store.facts import (
     EMAIL,
     EMAIL_HASH,
@@ -165,7 +169,9 @@ async def test_a_late_report_is_kept_and_changes_nothing(ledger: Ledger, status:
     await ledger.notices.close(CLOSED, (), at=after(minutes=9))
     before = await told(ledger)
 
-    did = await ledger.evidence.observe(report(status, is_final=True), at=after(hours=1))
+    did = await ledger.evidence.observe(
+        report(status, is_final=True, source=Source.CALLBACK), at=after(hours=1)
+    )
 
     after_it = await told(ledger)
     assert (did.state, did.verdict) == (AttemptState.UNKNOWN, Verdict.LATE)
@@ -264,3 +270,146 @@ async def test_a_bounce_after_the_close_suppresses_too(ledger: Ledger) -> None:
     await ledger.evidence.observe(report(Status.INVALID_RECIPIENT, is_final=True), at=after(minutes=10))
 
     assert await ledger.suppressions.active(EMAIL_HASH, Channel.EMAIL) == {"invalid_recipient"}
+
+
+async def aside(
+    ledger: Ledger,
+    status: Status,
+    *,
+    at: datetime = NOW,
+    provider_id: str = "id-1",
+    provider: str = "sandbox",
+) -> str:
+    """Keep a final report aside, and return the id of its event."""
+    seen = report(status, is_final=True, event_id=f"event-{status}-{at:%S}")
+    assert await ledger.strays.put(provider, seen, provider_id=provider_id, event_id=seen.event_id, at=at)
+    return seen.event_id
+
+
+@pytest.mark.parametrize("source", [Source.SEND, Source.POLL])
+async def test_a_receipt_adopts_what_came_under_its_id_before(ledger: Ledger, source: Source) -> None:
+    await admit(ledger)
+    await claim(ledger)
+    event_id = await aside(ledger, Status.DELIVERED, at=after(seconds=1))
+
+    did = await ledger.evidence.observe(report(Status.PENDING, source=source), at=after(seconds=2))
+
+    assert (did.state, did.verdict) == (AttemptState.CONFIRMED, Verdict.APPLIED)
+    story = await told(ledger)
+    assert [(each.source, each.event_id, each.verdict, each.at) for each in story.observations] == [
+        (source, f"{source}-pending-False", Verdict.APPLIED, NOW),
+        (Source.CALLBACK, event_id, Verdict.APPLIED, after(seconds=1)),
+    ]
+    assert (story.attempts[0].state, story.attempts[0].settled_at) == (
+        AttemptState.CONFIRMED,
+        after(seconds=2),
+    )
+    assert await ledger.strays.count() == {}
+
+
+async def test_strays_are_applied_in_the_order_they_came_and_each_once(ledger: Ledger) -> None:
+    await admit(ledger)
+    await claim(ledger)
+    later = await aside(ledger, Status.INVALID_RECIPIENT, at=after(seconds=2))
+    first = await aside(ledger, Status.DELIVERED, at=after(seconds=1))
+    known = report(Status.DELIVERED, source=Source.CALLBACK, is_final=True, event_id=later, provider_id=None)
+    await ledger.evidence.observe(known, at=after(seconds=3))
+
+    for _ in range(2):
+        await ledger.evidence.observe(report(Status.PENDING, source=Source.SEND), at=after(seconds=4))
+
+    assert [(each.event_id, each.verdict) for each in (await told(ledger)).observations] == [
+        (later, Verdict.APPLIED),
+        ("send-pending-False", Verdict.REFUSED),
+        (first, Verdict.REPEATED),
+    ]
+
+
+async def test_an_adopted_bounce_suppresses_the_address(ledger: Ledger) -> None:
+    await admit(ledger)
+    await claim(ledger)
+    await aside(ledger, Status.INVALID_RECIPIENT)
+
+    await ledger.evidence.observe(report(Status.PENDING, source=Source.SEND), at=NOW)
+
+    assert await ledger.suppressions.active(EMAIL_HASH, Channel.EMAIL) == {"invalid_recipient"}
+
+
+async def test_only_strays_of_that_provider_and_that_id_are_adopted(ledger: Ledger) -> None:
+    await admit(ledger)
+    await claim(ledger)
+    await aside(ledger, Status.DELIVERED, provider="another")
+    await aside(ledger, Status.DELIVERED, provider_id="id-2")
+
+    did = await ledger.evidence.observe(report(Status.PENDING, source=Source.SEND), at=NOW)
+
+    assert did.state is AttemptState.SUBMITTED
+    assert await ledger.strays.count() == {"another": 1, "sandbox": 1}
+
+
+async def test_an_id_that_two_attempts_share_adopts_nothing(engine: AsyncEngine, ledger: Ledger) -> None:
+    await admit(ledger)
+    await claim(ledger)
+    await claim(ledger, SMS)
+    await aside(ledger, Status.DELIVERED)
+    async with writing(engine) as connection:
+        await connection.execute(update(attempts).where(attempts.c.key == EMAIL).values(provider_id="id-1"))
+
+    await ledger.evidence.observe(report(Status.PENDING, key=SMS, source=Source.SEND), at=NOW)
+
+    assert await ledger.strays.count() == {"sandbox": 1}
+
+
+@pytest.mark.parametrize("nth", [1, 2, 3, 4, 5, 6])
+async def test_a_crash_leaves_the_strays_where_they_are(
+    engine: AsyncEngine, ledger: Ledger, nth: int
+) -> None:
+    await admit(ledger)
+    await claim(ledger)
+    await aside(ledger, Status.DELIVERED)
+    before = await told(ledger)
+
+    with Crash(engine, nth), pytest.raises(CrashError):
+        await ledger.evidence.observe(report(Status.PENDING, source=Source.SEND), at=NOW)
+
+    assert await told(ledger) == before
+    assert await ledger.strays.count() == {"sandbox": 1}
+
+
+async def test_a_receipt_after_the_close_still_tells_the_id_and_adopts_late_evidence(ledger: Ledger) -> None:
+    """A bounce may come much later, and under nothing but that id."""
+    await admit(ledger)
+    await claim(ledger)
+    await ledger.notices.close(CLOSED, (), at=after(minutes=9))
+    await aside(ledger, Status.INVALID_RECIPIENT)
+
+    did = await ledger.evidence.observe(report(Status.PENDING, source=Source.SEND), at=after(minutes=10))
+
+    assert (did.state, did.verdict) == (AttemptState.UNKNOWN, Verdict.LATE)
+    assert await ledger.attempts.whose("sandbox", digest=None, provider_id="id-1") == EMAIL
+    assert [each.verdict for each in (await told(ledger)).observations] == [Verdict.LATE, Verdict.LATE]
+    assert await ledger.suppressions.active(EMAIL_HASH, Channel.EMAIL) == {"invalid_recipient"}
+
+
+async def test_a_report_that_says_what_is_known_still_tells_the_id(ledger: Ledger) -> None:
+    await admit(ledger)
+    await claim(ledger)
+    nameless = report(Status.DELIVERED, source=Source.CALLBACK, provider_id=None)
+    await ledger.evidence.observe(nameless, at=NOW)
+    await aside(ledger, Status.INVALID_RECIPIENT)
+
+    did = await ledger.evidence.observe(report(Status.DELIVERED), at=NOW)
+
+    assert (did.state, did.verdict) == (AttemptState.CONFIRMED, Verdict.REPEATED)
+    assert await ledger.attempts.whose("sandbox", digest=None, provider_id="id-1") == EMAIL
+    assert await ledger.suppressions.active(EMAIL_HASH, Channel.EMAIL) == {"invalid_recipient"}
+
+
+async def test_what_is_on_record_is_known_by_its_event(ledger: Ledger) -> None:
+    await admit(ledger)
+    await claim(ledger)
+    await ledger.evidence.observe(report(Status.PENDING, event_id="event-1"), at=NOW)
+
+    assert await ledger.evidence.known(EMAIL, "event-1")
+    assert not await ledger.evidence.known(EMAIL, "event-2")
+    assert not await ledger.evidence.known(SMS, "event-1")

@@ -15,13 +15,16 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 import activities.store
 from activities.store.database import new_engine, reading, writing
 from activities.store.engine import open_engine
-from activities.store.errors import Unmigrated
+from activities.store.errors import StoreError, Unmigrated
 from activities.store.ledger import Ledger
 from activities.store.migrate import Migration, _config, is_current, migrate
-from activities.store.tables import metadata
+from activities.store.schema import metadata
+from tests.store.challenge_facts import challenge, opened
 from tests.store.conftest import Databases
-from tests.store.facts import admit
+from tests.store.facts import NOW, admit, report
+from workflows.policy.controls import Control, Controls
 from workflows.policy.keys import attempt_digest
+from workflows.policy.words import Status
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = ScriptDirectory(str(Path(activities.store.__file__).parent / "migrations"))
@@ -121,19 +124,24 @@ async def test_a_newer_ledger_serves_older_code_and_is_left_as_it_is(databases: 
     await engine.dispose()
 
 
+async def older(engine: AsyncEngine, revision: str, statements: str) -> None:
+    """Make a ledger as an older release left it, with rows."""
+
+    def upgrade(connection: Connection) -> None:
+        config = _config()
+        config.attributes["connection"] = connection
+        command.upgrade(config, revision)
+
+    async with writing(engine) as connection:
+        await connection.run_sync(upgrade)
+        for statement in statements.split(";"):
+            await connection.exec_driver_sql(statement)
+
+
 async def test_attempts_of_an_older_ledger_are_named_by_their_digests(databases: Databases) -> None:
     url = await databases.empty()
     engine = new_engine(url)
-
-    def to_the_first(connection: Connection) -> None:
-        config = _config()
-        config.attributes["connection"] = connection
-        command.upgrade(config, "0001")
-
-    async with writing(engine) as connection:
-        await connection.run_sync(to_the_first)
-        for statement in _OLDER.split(";"):
-            await connection.execute(text(statement))
+    await older(engine, "0001", _OLDER)
 
     assert await migrate(url) == Migration("0001", str(HEAD))
 
@@ -149,6 +157,54 @@ created_at, version) VALUES ('k:e:u', 'k', 'e', 'u', 'c', 'd', '[]', 'queued', '
 '2026-01-01T00:00:00Z', 0);
 INSERT INTO attempts (key, notice_key, channel, number, provider, state, is_final, dispatches, version)
 VALUES ('k:e:u:email:1', 'k:e:u', 'email', 1, 'sandbox', 'ambiguous', FALSE, 1, 1)
+"""
+
+
+async def test_a_ledger_from_before_verifications_keeps_its_rows_and_takes_new_ones(
+    databases: Databases,
+) -> None:
+    url = await databases.empty()
+    engine = new_engine(url)
+    await older(engine, "0002", _OLDER + _SET)
+
+    assert await migrate(url) == Migration("0002", str(HEAD))
+
+    ledger = Ledger(engine)
+    assert await ledger.controls.read() == Controls(dispatch=Control(percent=10))
+    story = await ledger.story("k:e:u")
+    assert story is not None
+    assert [each.key for each in story.attempts] == ["k:e:u:email:1"]
+    assert await opened(ledger) == challenge()
+    seen = report(Status.PENDING, key="k:e:u:email:1")
+    assert await ledger.strays.put("sandbox", seen, provider_id="id-1", event_id="event-1", at=NOW)
+    assert await ledger.tokens.take("mailgun", "token", "body", at=NOW)
+    await engine.dispose()
+
+
+_SET = """;
+INSERT INTO controls (name, is_on, percent, changed_at, changed_by, why)
+VALUES ('dispatch', TRUE, 10, '2026-01-01T00:00:00Z', 'ops', 'canary')
+"""
+
+
+@pytest.mark.parametrize(
+    "statement", ["UPDATE control_changes SET why = 'other'", "DELETE FROM control_changes"]
+)
+async def test_the_history_of_controls_is_not_rewritten(engine: AsyncEngine, statement: str) -> None:
+    async with writing(engine) as connection:
+        await connection.execute(text(_CHANGED))
+
+    with pytest.raises(StoreError, match="refused a statement"):
+        async with writing(engine) as connection:
+            await connection.execute(text(statement))
+
+    async with reading(engine) as connection:
+        assert (await connection.execute(text("SELECT why FROM control_changes"))).scalars().all() == ["why"]
+
+
+_CHANGED = """
+INSERT INTO control_changes (name, is_on, percent, changed_at, changed_by, why)
+VALUES ('dispatch', TRUE, 10, '2026-01-01 00:00:00+00:00', 'ops', 'why')
 """
 
 

@@ -16,13 +16,14 @@ from tests.workflows.scripts import (
     Answers,
     Script,
     Views,
+    Word,
     clearance,
     now,
     observation,
     submitted,
 )
 from workflows import calls
-from workflows.policy.keys import attempted
+from workflows.policy.keys import attempt_key, attempted
 from workflows.policy.terms import Policy
 from workflows.policy.words import AttemptState, Channel, Outcome, Source
 
@@ -43,6 +44,8 @@ class World(calls.Admitting, calls.Eligibility, calls.Delivery, calls.Chronicle)
     sends: Script = field(default_factory=dict)
     looks: Views = field(default_factory=dict)
     answers: Answers = field(default_factory=dict)
+    news: dict[Channel, Word] = field(default_factory=dict)
+    """What the ledger has of a channel when a fallback is asked for."""
     ruled_out: dict[Channel, str] = field(default_factory=dict)
     refusal: str | None = None
     outages: dict[str, int] = field(default_factory=dict)
@@ -86,7 +89,13 @@ class World(calls.Admitting, calls.Eligibility, calls.Delivery, calls.Chronicle)
     async def check(self, call: calls.Check) -> calls.Clearance:
         self.checked.append(call)
         turn = await self._play(f"check {call.channel}")
-        return clearance(_said(self.answers, call.channel, turn, YES))
+        known = tuple(
+            observation(attempt_key(call.notice_key, channel), word, Source.SEND, now(), event_id="ledger:7")
+            for channel, word in self.news.items()
+            if call.is_fallback
+        )
+        said = clearance(_said(self.answers, call.channel, turn, YES))
+        return said.model_copy(update={"news": known})
 
     @override
     @activity.defn(name="suppress")

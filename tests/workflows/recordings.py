@@ -43,11 +43,19 @@ def recorded() -> list[Path]:
 
 
 def load(file: Path) -> WorkflowHistory:
-    """Read a history; its id is the key of the notice that it was recorded from."""
+    """Read a history; its id is that of the notice or the verification that it was recorded from."""
     history = WorkflowHistory.from_json("", file.read_text())
-    (asked,) = history.events[0].workflow_execution_started_event_attributes.input.payloads
+    begun = history.events[0].workflow_execution_started_event_attributes
+    (asked,) = begun.input.payloads
+    if is_verification(history):
+        return WorkflowHistory(begun.workflow_id, history.events)
     key = NoticeRequest.model_validate_json(asked.data).key
     return WorkflowHistory(workflow_id(key), history.events)
+
+
+def is_verification(history: WorkflowHistory) -> bool:
+    """Whether a history is that of a verification; else it is that of a notice."""
+    return history.events[0].workflow_execution_started_event_attributes.workflow_type.name == "Verification"
 
 
 def without_traces(history: WorkflowHistory) -> str:

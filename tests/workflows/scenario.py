@@ -28,6 +28,7 @@ class Scenario:
     sends: Script = field(default_factory=dict)
     looks: Views = field(default_factory=dict)
     answers: Answers = field(default_factory=dict)
+    news: dict[Channel, Word] = field(default_factory=dict)
     ruled_out: dict[Channel, str] = field(default_factory=dict)
     refusal: str | None = None
     unclaimed: frozenset[Channel] = frozenset()
@@ -44,6 +45,7 @@ class Scenario:
             sends=self.sends,
             looks=self.looks,
             answers=self.answers,
+            news=self.news,
             ruled_out=self.ruled_out,
             refusal=self.refusal,
             unclaimed=self.unclaimed,

@@ -15,7 +15,7 @@ from temporalio.worker import Worker
 
 from activities.converter import data_converter
 from activities.keyring import Keyring
-from tests.servers import test_server
+from tests.servers import dev_server, test_server
 from tests.workflows.fakes import World
 from tests.workflows.scripts import Word, observation
 from workflows import attributes
@@ -48,6 +48,22 @@ async def open_engine(
     )
     try:
         await _register_attributes(env.client)
+        yield env
+    finally:
+        await env.shutdown()
+
+
+@asynccontextmanager
+async def open_server(identity: str | None = None) -> AsyncIterator[WorkflowEnvironment]:
+    """Run a real server of its own, in real time; it bears parents with their children."""
+    env = await WorkflowEnvironment.start_local(
+        dev_server_existing_path=dev_server(),
+        dev_server_log_level="error",
+        data_converter=PLAIN,
+        identity=identity,
+        search_attributes=attributes.ALL,
+    )
+    try:
         yield env
     finally:
         await env.shutdown()

@@ -62,7 +62,7 @@ async def test_an_unknown_workflow_type_fails_by_name(engine: WorkflowEnvironmen
     failure = await fails(engine, "Notise", VALID)
 
     assert (failure.type, failure.non_retryable) == ("UnknownWorkflowType", True)
-    assert failure.message.startswith('unknown workflow type "Notise": start "Notice"')
+    assert failure.message.startswith('unknown workflow type "Notise": start "Notice" or "Verification" ')
 
 
 async def test_an_unknown_field_from_a_newer_starter_is_ignored(engine: WorkflowEnvironment) -> None:

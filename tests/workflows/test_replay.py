@@ -12,11 +12,12 @@ from temporalio.workflow import NondeterminismError
 
 from tests.workflows import record
 from tests.workflows.hasty import Hasty
-from tests.workflows.recordings import WANTED, load, path, recorded, without_traces
+from tests.workflows.recordings import WANTED, is_verification, load, path, recorded, without_traces
 from tests.workflows.scenarios import SCENARIOS
 from tests.workflows.stage import PLAIN
+from tests.workflows.verifications import VERIFICATIONS
 from workflows.hosting import FAILURES, WORKFLOWS
-from workflows.policy.words import Outcome
+from workflows.policy.words import ChallengeState, Outcome
 from workflows.sandbox import RUNNER
 
 HISTORIES = [pytest.param(file, id=file.stem) for file in recorded()]
@@ -50,6 +51,11 @@ def explain(file: Path, error: Exception) -> str:
     )
 
 
+def of(*, verifications: bool) -> list[Path]:
+    """Return the histories of verifications, or those of notices."""
+    return [file for file in recorded() if is_verification(load(file)) is verifications]
+
+
 def outcome(file: Path) -> Outcome:
     """Return how the recorded notice closed."""
     return Outcome(result(file)["outcome"])
@@ -71,11 +77,19 @@ async def test_a_recorded_notice_replays(file: Path) -> None:
 
 
 def test_every_outcome_and_every_kind_of_route_has_a_recorded_history() -> None:
-    assert {outcome(file) for file in recorded()} == set(Outcome)
-    assert {SCENARIOS[file.stem].policy.route for file in recorded()} == {
+    notices = of(verifications=False)
+    assert {outcome(file) for file in notices} == set(Outcome)
+    assert {SCENARIOS[file.stem].policy.route for file in notices} == {
         each.policy.route for each in SCENARIOS.values()
     }
     assert {file.stem for file in recorded()} >= set(WANTED)
+
+
+def test_every_end_of_a_verification_has_a_recorded_history() -> None:
+    verifications = of(verifications=True)
+    ends = {ChallengeState(result(file)["state"]) for file in verifications}
+    assert ends == set(ChallengeState) - {ChallengeState.ACTIVE}
+    assert {file.stem for file in verifications} >= set(VERIFICATIONS)
 
 
 @pytest.mark.parametrize("name", ["accepted_stops_the_polling", "a_text_can_come_first"])

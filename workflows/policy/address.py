@@ -73,6 +73,19 @@ def _e164(text: str) -> str:
     return str(phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164))
 
 
+def country(e164: str) -> str | None:
+    """Return where a number is from, as ISO 3166 has it.
+
+    None for what belongs to no country, as satellite phones and free-of-charge numbers of the whole world do,
+    and for a range that is not in the tables where countries share a code: whose it is, nobody can say.
+    """
+    try:
+        region = phonenumbers.region_code_for_number(phonenumbers.parse(e164, None))
+    except phonenumbers.NumberParseException:
+        return None
+    return str(region) if region and region.isalpha() else None
+
+
 def written(channel: Channel, address: str) -> str:
     """Return an address as providers are told it, whoever wrote it and however; raises AddressError."""
     return email(address) if channel is Channel.EMAIL else phone(address)

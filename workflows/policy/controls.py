@@ -15,6 +15,11 @@ class Switch(StrEnum):
     FALLBACK = "fallback"
     RECONCILE = "reconcile"
     RESEND = "resend"
+    """A second message that a person asked for."""
+    AUTOMATIC_RESEND = "automatic_resend"
+    """A second message that nobody asked for: off unless an operator turns it on."""
+    OBSERVE = "observe"
+    """The record is real and the effect is not: what would have been sent is noted, and nothing leaves."""
 
 
 class Control(Payload):
@@ -24,13 +29,18 @@ class Control(Payload):
     percent: int = Field(default=100, ge=0, le=100)
 
 
+_OFF = Control(on=False)
+
+
 class Controls(Payload):
-    """All controls at one moment; what nobody has set is fully on."""
+    """All controls at one moment, as they are where nobody has set them."""
 
     dispatch: Control = Control()
     fallback: Control = Control()
     reconcile: Control = Control()
     resend: Control = Control()
+    automatic_resend: Control = _OFF
+    observe: Control = _OFF
 
 
 def allows(control: Control, notice_key: str) -> bool:

@@ -12,6 +12,9 @@ _LONGEST = 160
 
 _HEAD = 80
 _SHAPE = re.compile(r"[^:\s]+:[^:\s]+:[^:\s]+")
+CHALLENGE = re.compile(r"[A-Za-z0-9_-]{8,64}")
+"""A challenge id: opaque, and fit to stand in an address."""
+
 _ATTEMPT = re.compile(r"(?P<notice>.+):(?P<channel>[a-z]+):(?P<number>[1-9][0-9]{0,3})")
 
 
@@ -77,6 +80,29 @@ def attempted(key: str) -> Attempted:
 def attempt_digest(key: str) -> str:
     """Return the SHA-256 of an attempt key, in hex: its name where a provider has no room for the key."""
     return hashlib.sha256(key.encode()).hexdigest()
+
+
+def verification_id(challenge_id: str) -> str:
+    """Return the workflow id of a verification; no notice key, which has three parts, reads like it."""
+    return f"verification:{challenge_id}"
+
+
+def challenge_of(workflow: str) -> str:
+    """Return the challenge id of a verification's workflow id; raises ValueError where there is none."""
+    head, _, challenge_id = workflow.partition(":")
+    if head != "verification" or not CHALLENGE.fullmatch(challenge_id):
+        raise ValueError(
+            f"not a verification: it must read verification:challenge, got {len(workflow)} characters"
+        )
+    return challenge_id
+
+
+def delivery_event(challenge_id: str, number: int) -> str:
+    """Return the event that authorises the n-th message of a challenge: the challenge, or a person's request.
+
+    A challenge id has no dot, so that no two of them make the same event.
+    """
+    return challenge_id if number == 1 else f"{challenge_id}.{number}"
 
 
 def _encode(part: str) -> str:

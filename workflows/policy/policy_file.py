@@ -42,7 +42,10 @@ def read(text: str, source: str) -> Policy:
 
 def digest(policy: Policy) -> str:
     """Name the terms for the record: 16 hex digits that change whenever any of them does."""
-    canonical = json.dumps(policy.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
+    # A policy without a challenge keeps the name that it had before there were any.
+    absent = {"challenge"} if policy.challenge is None else set()
+    terms = policy.model_dump(mode="json", exclude=absent)
+    canonical = json.dumps(terms, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()[:16]
 
 
@@ -61,6 +64,8 @@ def _idle(policy: Policy) -> Iterator[str]:
             yield from _unwatched(channel, policy.watch(channel), policy.expires_after)
         elif str(channel) in policy.model_fields_set:
             yield f"{channel}: is not in route; add it there, or remove the table"
+    if policy.challenge is not None and Channel.SMS in policy.route and not policy.challenge.countries:
+        yield 'challenge.countries: name the countries that texts may go to, like ["US", "CA"]'
 
 
 def _unwatched(channel: Channel, watch: Watch, life: timedelta | None) -> Iterator[str]:

@@ -20,6 +20,7 @@ _WRONG: Mapping[str, str] = MappingProxyType(
         "too_short": "empty",
         "string_too_short": "empty",
         "string_too_long": "too long",
+        "string_pattern_mismatch": "unfit",
         "timezone_aware": "has no zone",
         "greater_than": "out of range",
         "greater_than_equal": "out of range",
@@ -132,5 +133,7 @@ def _allowed_value(node: Schema) -> str:
             return f"a number from {low} to {high}"
         case {"type": "string", "maxLength": longest}:
             return f"text of at most {longest} characters"
+        case {"type": "string", "pattern": str(pattern)}:
+            return f"text that matches {pattern}"
         case _:
             return "text" if node.get("type") == "string" else ""

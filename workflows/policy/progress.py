@@ -82,9 +82,10 @@ class Progress(Payload):
         route: tuple[Channel, ...],
         expires_at: datetime,
         fallback_at: datetime | None = None,
+        number: int = 1,
     ) -> Self:
         """Return a notice that has sent nothing."""
-        attempts = tuple(Attempt(key=attempt_key(key, each), channel=each) for each in route)
+        attempts = tuple(Attempt(key=attempt_key(key, each, number), channel=each) for each in route)
         return cls(key=key, expires_at=expires_at, fallback_at=fallback_at, attempts=attempts)
 
     @property

@@ -4,7 +4,15 @@ import re
 from datetime import timedelta
 from typing import Annotated
 
-from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from workflows.policy.models import Payload
 from workflows.policy.words import Channel, OnFailure, OnUnresolved, SettlesOn
@@ -88,6 +96,36 @@ class Watch(Terms):
         return given
 
 
+class Limit(Terms):
+    """At most so many messages within any stretch of that length."""
+
+    count: int = Field(ge=1, le=10_000, strict=True)
+    per: Duration
+
+
+_FIVE_AN_HOUR = Limit(count=5, per=timedelta(hours=1))
+
+
+class ChallengeTerms(Terms):
+    """What a kind allows that carries a challenge; only a verification sends such a kind."""
+
+    code_digits: int = Field(default=6, ge=6, le=8, strict=True)
+    wrong_codes: int = Field(default=5, ge=1, le=5, strict=True)
+    """After so many the challenge is dead."""
+    resends: int = Field(default=3, ge=0, le=20, strict=True)
+    """Messages after the first."""
+    cooldown: Duration = Field(default=timedelta(seconds=30), validate_default=True)
+    """Between one message and the next that is asked for."""
+    resend_over_ambiguous: bool = Field(default=False, strict=True)
+    """Whether another message may go out while one may still be on its way."""
+    automatic_resend_after: Duration | None = None
+    """When another message is sent that nobody asked for, if the control of that name is on too."""
+    per_account: Limit = _FIVE_AN_HOUR
+    per_destination: Limit = _FIVE_AN_HOUR
+    countries: tuple[Annotated[str, StringConstraints(pattern=r"^[A-Z]{2}$")], ...] = ()
+    """Where texts go, as ISO 3166 codes; a number of any other country gets none."""
+
+
 class Policy(Terms):
     """What may be done for one kind of notice, and until when."""
 
@@ -109,6 +147,8 @@ class Policy(Terms):
     """Worked backward: the latest time that still leaves the fallback this long."""
     email: Watch = Watch()
     sms: Watch = Watch()
+    challenge: ChallengeTerms | None = None
+    """Given where the templates carry a challenge: `verify_url`, `code`, or both."""
 
     @field_validator("route")
     @classmethod

@@ -107,3 +107,24 @@ class Verdict(StrEnum):
     REPEATED = "repeated"
     REFUSED = "refused"
     LATE = "late"
+
+
+class Method(StrEnum):
+    """What a person is given to show that a message reached them."""
+
+    LINK = "link"
+    CODE = "code"
+    BOTH = "both"
+
+
+class ChallengeState(StrEnum):
+    """Where a challenge stands; all but the first are terminal."""
+
+    ACTIVE = "active"
+    CONSUMED = "consumed"
+    EXPIRED = "expired"
+    DEAD = "dead"
+    """Too many wrong codes."""
+    WITHDRAWN = "withdrawn"
+    REFUSED = "refused"
+    """It was never opened."""

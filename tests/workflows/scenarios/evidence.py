@@ -90,6 +90,21 @@ EVIDENCE = {
         "105 look_up email, check sms, send sms; 120 look_up sms; 150 look_up sms, look_up email; "
         "570 close unknown",
     ),
+    "what_only_the_ledger_knows_of_the_email_sends_no_text": Scenario(
+        RESET,
+        end="delivered on email: settled",
+        story="0 admit, check email, send email; 15 look_up email; 45 look_up email; "
+        "105 look_up email, check sms, close delivered",
+        news={EMAIL: DELIVERED},
+    ),
+    "what_only_the_ledger_knows_and_decides_nothing_sends_the_text": Scenario(
+        RESET,
+        end="accepted on sms: settled",
+        story="0 admit, check email, send email; 15 look_up email; 45 look_up email; "
+        "105 look_up email, check sms, send sms, look_up email, close accepted",
+        sends={SMS: [ACCEPTED]},
+        news={EMAIL: DEFERRED},
+    ),
     "a_word_that_nobody_knows_is_silence": Scenario(
         RESET,
         end="accepted on sms: settled",

@@ -1,0 +1,139 @@
+"""`/callbacks/{provider}`: the signature first, then what it says, and 2xx only once that is kept.
+
+=======================================================  ======
+what came                                                answer
+=======================================================  ======
+more than a body may hold                                413
+for a provider that is not known, or makes no callbacks  404
+unsigned, altered, stale, or a token with another body   403
+signed, and cannot be read                               400
+signed, and every report is with engine or ledger        204
+signed, and one of them could not be taken               503
+a key to check it with could not be had                  503
+=======================================================  ======
+"""
+
+import hashlib
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from logging import ERROR, WARNING
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from activities.providers.base import Callback, Callbacks, Reported
+from activities.providers.errors import Forged, Misconfigured, ReadFailed
+from activities.providers.provider import CallsBack
+from activities.providers.registry import PROVIDERS
+from activities.store.errors import StoreError
+from receiver.bodies import body
+from receiver.parts import Parts
+from receiver.problems import Problem, away
+from receiver.seldom import Seldom
+from receiver.taking import Taken, Taker, named
+
+SANDBOX: Final = "sandbox"
+"""Its secret is public unless somebody sets one, so it is heard only where it serves something."""
+
+
+def routes(parts: Parts) -> list[Route]:
+    """Return the routes of this module."""
+    door = Door(parts, Taker(parts.ledger, parts.client))
+    return [Route("/callbacks/{provider}", door.take, methods=["GET", "POST"])]
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """Where providers call."""
+
+    parts: Parts
+    taker: Taker
+    seldom: Seldom = field(default_factory=Seldom)
+
+    async def take(self, request: Request) -> Response:
+        """Believe, read and keep one callback."""
+        raw = await body(request)
+        name = request.path_params["provider"]
+        provider = self._provider(name)
+        callback = self._callback(request, raw)
+        try:
+            await provider.verify(callback)
+            reported = _read(provider, callback)
+            await self._once(name, callback, reported)
+            taken = await self.taker.take_all(name, reported, at=self.parts.clock())
+        except (Forged, ReadFailed, Misconfigured, StoreError) as error:
+            raise self._refused(name, error) from None
+        if Taken.ASIDE in taken:
+            self.seldom.event("callback kept aside", level=WARNING, provider=name)
+        return Response(status_code=HTTPStatus.NO_CONTENT)
+
+    def _provider(self, name: str) -> CallsBack:
+        """Return the adapter; raises Problem where there is none, or it cannot be called back."""
+        if name not in PROVIDERS or (name == SANDBOX and not self._is_served_by(SANDBOX)):
+            raise _unknown()
+        try:
+            provider = self.parts.providers.named(name)
+        except Misconfigured as error:
+            raise self._refused(name, error) from None
+        if not isinstance(provider, CallsBack):
+            raise _unknown()
+        return provider
+
+    def _is_served_by(self, name: str) -> bool:
+        """Whether a provider is named for a channel, by the deployment or by a kind."""
+        watched = [
+            kind.policy.watch(channel).provider
+            for kind in self.parts.catalogue.kinds.values()
+            for channel in kind.policy.route
+        ]
+        return name in {self.parts.settings.email, self.parts.settings.sms, *watched}
+
+    def _callback(self, request: Request, raw: bytes) -> Callback:
+        """Return the request as its provider sees it: its address is the public one, which some sign."""
+        path, query = request.scope["raw_path"], request.scope["query_string"]
+        url = (path + (b"?" + query if query else b"")).decode("latin-1")
+        return Callback(
+            raw,
+            {name.lower(): value for name, value in request.headers.items()},
+            f"{self.parts.settings.public_url or ''}{url}",
+            request.method,
+        )
+
+    async def _once(self, name: str, callback: Callback, reported: tuple[Reported, ...]) -> None:
+        """Raise Forged for a token that was taken with another body, where no signature covers that."""
+        if all(each.callbacks is not Callbacks.ONCE for each in PROVIDERS[name].CAPABILITIES.values()):
+            return
+        digest = hashlib.sha256(callback.body).hexdigest()
+        for each in reported:
+            if not await self.parts.ledger.tokens.take(name, named(each), digest, at=self.parts.clock()):
+                raise Forged("the token was taken with another body")
+
+    def _refused(self, name: str, error: Exception) -> Problem:
+        """Return the answer to a callback that is not taken, and say why in the log."""
+        match error:
+            case Forged():
+                self.seldom.event("callback refused", level=WARNING, provider=name, why=str(error))
+                return Problem(HTTPStatus.FORBIDDEN, "the callback is not believed")
+            case Misconfigured():
+                self.seldom.event("misconfigured", level=ERROR, provider=name, why=str(error))
+                return away("what this callback is checked with")
+            case ReadFailed():
+                self.seldom.event("callback not checked", level=WARNING, provider=name, why=str(error))
+                return away("what this callback is checked with")
+            case _:
+                self.seldom.event("callback not kept", level=ERROR, provider=name, why=str(error))
+                return away("the ledger")
+
+
+def _read(provider: CallsBack, callback: Callback) -> tuple[Reported, ...]:
+    """Read a verified callback; raises Problem for one that cannot be read."""
+    try:
+        return provider.parse(callback)
+    except Forged:
+        raise Problem(HTTPStatus.BAD_REQUEST, "the callback is signed, and cannot be read") from None
+
+
+def _unknown() -> Problem:
+    return Problem(HTTPStatus.NOT_FOUND, "no provider of this name calls back")

@@ -1,0 +1,265 @@
+"""What providers are answered: 2xx only for what is believed, and only once it is kept."""
+
+import json
+import logging
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import timedelta
+from typing import cast
+
+import httpx
+import pytest
+
+from activities.providers.base import Callback
+from activities.providers.errors import ReadFailed
+from activities.providers.mailgun import Mailgun
+from activities.providers.provider import Provider
+from activities.store.ledger import Ledger
+from activities.variables import Credential
+from sandbox.callbacks import signature
+from tests.providers.cases import infrai, mailgun, sandbox, sendgrid, sns
+from tests.providers.subject import NOW, SECRET
+from tests.receiver.deployed import (
+    ASKED,
+    EMAIL,
+    PERSONAL,
+    SETTINGS,
+    Engine,
+    calling,
+    dispatched,
+    gone,
+    is_problem,
+    parts,
+)
+from workflows.policy.words import Source, Status
+
+SANDBOX = sandbox.SUBJECTS[0]
+DELIVERED = sandbox.signed({"status": "delivered"})
+
+
+def adapter(later: timedelta = timedelta(), secret: str | None = None) -> Provider:
+    made = SANDBOX.at(httpx.AsyncClient(), "https://api.example.test", clock=lambda: NOW + later)
+    return replace(made, secret=Credential(secret)) if secret else made  # type: ignore[type-var]
+
+
+async def call(
+    ledger: Ledger,
+    callback: Callback = DELIVERED,
+    *,
+    engine: Engine | None = None,
+    by: Provider | None = None,
+    name: str = "",
+    settings: Mapping[str, str] | None = None,
+) -> httpx.Response:
+    by = by or adapter()
+    async with calling(parts(ledger, engine or Engine(), [by], settings)) as client:
+        path = f"/callbacks/{name or by.name}"
+        return await client.post(path, content=callback.body, headers=dict(callback.headers))
+
+
+async def on_record(ledger: Ledger) -> list[tuple[Status, Source, str]]:
+    story = await ledger.story(ASKED.key)
+    assert story is not None
+    return [(each.status, each.source, each.verdict) for each in story.observations]
+
+
+async def test_a_callback_before_the_receipt_is_signalled(ledger: Ledger) -> None:
+    engine = Engine()
+    await dispatched(ledger, "sandbox")
+    assert (await call(ledger, engine=engine)).status_code == 204
+    assert [(each.attempt_key, each.event_id) for each in engine.heard] == [(EMAIL, "ev-1")]
+    assert await on_record(ledger) == []
+
+
+async def test_a_callback_for_a_notice_that_has_closed_is_on_record(ledger: Ledger) -> None:
+    await dispatched(ledger, "sandbox")
+    assert (await call(ledger, engine=Engine(running=set()))).status_code == 204
+    assert await on_record(ledger) == [(Status.DELIVERED, Source.CALLBACK, "applied")]
+
+
+async def test_a_callback_for_an_attempt_that_nobody_knows_is_kept_aside(ledger: Ledger) -> None:
+    engine = Engine()
+    assert (await call(ledger, engine=engine)).status_code == 204
+    assert (await call(ledger, engine=engine)).status_code == 204
+    assert engine.heard == []
+    assert await ledger.strays.count() == {"sandbox": 1}
+
+
+async def test_a_callback_about_the_attempt_of_another_provider_is_not_believed_to_be_its(
+    ledger: Ledger,
+) -> None:
+    engine = Engine()
+    await dispatched(ledger, "sendgrid")
+    assert (await call(ledger, engine=engine)).status_code == 204
+    assert engine.heard == []
+    assert await on_record(ledger) == []
+
+
+async def test_a_callback_that_is_on_record_is_not_signalled_again(ledger: Ledger) -> None:
+    await dispatched(ledger, "sandbox")
+    await call(ledger, engine=Engine(running=set()))
+    engine = Engine()
+    assert (await call(ledger, engine=engine)).status_code == 204
+    assert engine.heard == []
+    assert len(await on_record(ledger)) == 1
+
+
+async def test_with_the_engine_away_the_ledger_has_it(ledger: Ledger) -> None:
+    engine = Engine()
+    engine.away()
+    await dispatched(ledger, "sandbox")
+    assert (await call(ledger, engine=engine)).status_code == 204
+    assert await on_record(ledger) == [(Status.DELIVERED, Source.CALLBACK, "applied")]
+
+
+async def test_with_engine_and_ledger_away_the_provider_has_to_come_again(ledger: Ledger) -> None:
+    engine = Engine()
+    engine.away()
+    await dispatched(ledger, "sandbox")
+    with gone(ledger):
+        answer = await call(ledger, engine=engine)
+    assert is_problem(answer, 503)
+    assert answer.headers["retry-after"]
+    assert engine.heard == []
+
+
+@pytest.mark.parametrize(
+    ("by", "callback"),
+    [
+        pytest.param(adapter(), Callback(DELIVERED.body, {}), id="unsigned"),
+        pytest.param(adapter(), replace(DELIVERED, body=DELIVERED.body + b" "), id="altered"),
+        pytest.param(adapter(secret="another"), DELIVERED, id="signed by another"),
+        pytest.param(adapter(timedelta(minutes=6)), DELIVERED, id="stale"),
+        pytest.param(adapter(-timedelta(minutes=6)), DELIVERED, id="of the future"),
+    ],
+)
+async def test_what_is_not_believed_is_refused_and_moves_nothing(
+    ledger: Ledger, by: Provider, callback: Callback
+) -> None:
+    engine = Engine()
+    await dispatched(ledger, "sandbox")
+    answer = await call(ledger, callback, engine=engine, by=by)
+    assert is_problem(answer, 403)
+    assert engine.heard == []
+    assert await on_record(ledger) == []
+    assert await ledger.strays.count() == {}
+
+
+async def test_a_replayed_callback_has_no_second_effect(ledger: Ledger) -> None:
+    await dispatched(ledger, "sandbox")
+    for _ in range(3):
+        assert (await call(ledger, engine=Engine(running=set()))).status_code == 204
+    assert len(await on_record(ledger)) == 1
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"event_id": 7}', b"\xff\x00"], ids=range(5))
+async def test_what_is_signed_and_cannot_be_read_is_a_bad_request(ledger: Ledger, body: bytes) -> None:
+    answer = await call(ledger, sandbox_signed(body))
+    assert is_problem(answer, 400)
+
+
+def sandbox_signed(body: bytes) -> Callback:
+    timestamp = str(int(NOW.timestamp()))
+    signed = {"sandbox-timestamp": timestamp, "sandbox-signature": signature(SECRET, timestamp, body)}
+    return Callback(body, signed)
+
+
+@pytest.mark.parametrize("name", ["nobody", "infrai", "sns", "%2e%2e", "SANDBOX"])
+async def test_who_makes_no_callbacks_has_no_address_here(ledger: Ledger, name: str) -> None:
+    made = [SANDBOX.at(httpx.AsyncClient(), "https://api.example.test")]
+    async with calling(parts(ledger, Engine(), [*made, *silent()])) as client:
+        assert is_problem(await client.post(f"/callbacks/{name}", content=b"{}"), 404)
+
+
+def silent() -> Iterator[Provider]:
+    """Yield adapters that are never called back."""
+    for subject in (infrai.SUBJECTS[0], sns.SUBJECTS[0]):
+        yield subject.at(httpx.AsyncClient(), "https://api.example.test")
+
+
+async def test_a_sandbox_that_serves_nothing_is_not_heard_since_its_secret_is_public(ledger: Ledger) -> None:
+    others = {**SETTINGS, "STANDBY_EMAIL": "sendgrid", "STANDBY_SMS": "twilio"}
+    assert is_problem(await call(ledger, settings=others), 404)
+
+
+async def test_a_provider_that_lacks_a_setting_comes_again_once_that_is_there(
+    ledger: Ledger, caplog: pytest.LogCaptureFixture
+) -> None:
+    answer = await call(ledger, name="twilio")
+    assert is_problem(answer, 503)
+    assert "TWILIO" not in answer.text
+    assert [each.levelno for each in caplog.records if each.name == "standby"] == [logging.ERROR]
+
+
+async def test_a_key_that_cannot_be_had_to_check_with_is_no_verdict(ledger: Ledger) -> None:
+    class Unsure(type(adapter())):  # type: ignore[misc]
+        async def verify(self, _callback: Callback) -> None:
+            raise ReadFailed("HTTP 503 for the certificate of SNS")
+
+    answer = await call(ledger, by=cast("Provider", Unsure(httpx.AsyncClient(), "", Credential("s"))))
+    assert is_problem(answer, 503)
+    assert answer.headers["retry-after"]
+
+
+async def test_a_body_beyond_the_limit_is_not_read(ledger: Ledger) -> None:
+    engine = Engine()
+    answer = await call(ledger, Callback(b"x" * (1024 * 1024 + 1), {}), engine=engine)
+    assert is_problem(answer, 413)
+
+
+async def test_a_callback_of_nothing_that_concerns_us_is_done(ledger: Ledger) -> None:
+    made = mailgun.SUBJECTS[0].at(httpx.AsyncClient(), "https://api.example.test")
+    (copy,) = [each for each in mailgun.HEARD if each.name == "a copy"]
+    assert (await call(ledger, copy.callback, by=made)).status_code == 204
+    assert await ledger.strays.count() == {}
+
+
+# Mailgun signs a token and not the body
+
+
+def mailed(event: str) -> Callback:
+    return mailgun.signed(mailgun.event(event))
+
+
+async def test_a_token_that_comes_back_with_another_body_is_refused(ledger: Ledger) -> None:
+    engine = Engine()
+    made = cast("Mailgun", mailgun.SUBJECTS[0].at(httpx.AsyncClient(), "https://api.example.test"))
+    await dispatched(ledger, "mailgun")
+    assert (await call(ledger, mailed("accepted"), engine=engine, by=made)).status_code == 204
+    assert is_problem(await call(ledger, mailed("complained"), engine=engine, by=made), 403)
+    assert [each.status for each in engine.heard] == [Status.PENDING]
+
+
+async def test_a_token_that_comes_back_with_its_own_body_is_a_retry(ledger: Ledger) -> None:
+    made = mailgun.SUBJECTS[0].at(httpx.AsyncClient(), "https://api.example.test")
+    await dispatched(ledger, "mailgun")
+    for _ in range(2):
+        engine = Engine(running=set())
+        assert (await call(ledger, mailed("delivered"), engine=engine, by=made)).status_code == 204
+    assert len(await on_record(ledger)) == 1
+
+
+# SendGrid sends batches
+
+
+WORDS = ("received", "processed", "deferred", "delivered")
+BATCH = sendgrid.signed(*(sendgrid.event(each) for each in WORDS * 2))
+
+
+async def test_a_batch_is_taken_whole(ledger: Ledger) -> None:
+    engine = Engine()
+    made = sendgrid.SUBJECTS[0].at(httpx.AsyncClient(), "https://api.example.test")
+    await dispatched(ledger, "sendgrid")
+    assert (await call(ledger, BATCH, engine=engine, by=made)).status_code == 204
+    assert {each.attempt_key for each in engine.heard} == {EMAIL}
+    assert len({each.event_id for each in engine.heard}) == len(engine.heard) == len(WORDS)
+
+
+async def test_errors_and_the_log_tell_nothing_of_what_was_sent(
+    ledger: Ledger, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    body = json.dumps({"event_id": "e", "message": {"to": "anna.secret@example.test"}}).encode()
+    for callback in (Callback(body, {}), sandbox_signed(b"[" + body)):
+        answer = await call(ledger, callback)
+        assert not any(each in answer.text + caplog.text for each in PERSONAL)
