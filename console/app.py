@@ -4,6 +4,7 @@ import asyncio
 import errno
 import os
 from collections.abc import Sequence
+from enum import StrEnum
 from importlib import metadata
 from typing import Annotated, Final
 
@@ -24,7 +25,7 @@ from console.receiving import PORT, receiver
 from console.sending import send
 from console.showing import show, withdraw
 from receiver.serving import CannotListenError
-from workflows.policy import contract
+from workflows.policy import contract, verification_contract
 
 app = typer.Typer(
     name="standby",
@@ -54,6 +55,13 @@ app.add_typer(keys.app, name="key", rich_help_panel=OPERATION)
 app.add_typer(suppressions.app, name="suppressions", rich_help_panel=OPERATION)
 
 
+class Document(StrEnum):
+    """What a backend writes."""
+
+    NOTICE = "notice"
+    VERIFICATION = "verification"
+
+
 def _version(asked: bool) -> None:  # noqa: FBT001 - an option's callback
     if asked:
         typer.echo(f"standby {_installed()}")
@@ -79,12 +87,15 @@ def standby(
 
 
 @app.command(rich_help_panel=NOTICES)
-def schema() -> None:
-    """Print the JSON Schema of a notice.
+def schema(
+    of: Annotated[Document, typer.Argument(help="What is asked for.")] = Document.NOTICE,
+) -> None:
+    """Print the JSON Schema of a notice, or of a verification.
 
-    Example: standby schema > notice.schema.json
+    Example: standby schema verification > verification.schema.json
     """
-    typer.echo(contract.published(), nl=False)
+    door = contract if of is Document.NOTICE else verification_contract
+    typer.echo(door.published(), nl=False)
 
 
 @app.command(rich_help_panel=DEVELOPMENT)

@@ -20,7 +20,7 @@ from console.page import away
 from workflows.policy.controls import Control, Controls, Switch
 from workflows.policy.telling import moment
 
-app = typer.Typer(help="What is turned on and off, and who did it.")
+app = typer.Typer()
 
 MEANS: Final[Mapping[Switch, str]] = MappingProxyType(
     {

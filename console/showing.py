@@ -11,13 +11,15 @@ from activities.discreet import PublicError
 from activities.hosting import open_ledger
 from client import runs
 from client.story import Story
-from console import page
+from console import challenge, page
 from console.deployment import Deployment
 from console.exits import Exit, Stop, ending
 from workflows.notice import Notice
 from workflows.policy.keys import attempted, key_of
 
-Key = Annotated[str, typer.Argument(metavar="KEY", help="The notice key, kind:event:recipient.")]
+Key = Annotated[
+    str, typer.Argument(metavar="KEY", help="The notice key, kind:event:recipient, or verification:ID.")
+]
 
 
 def show(
@@ -29,10 +31,14 @@ def show(
 ) -> None:
     """Tell the story of one notice: what was attempted, seen and decided, and what is next.
 
-    It holds no personal data. Closed notices are told as well, also those that the engine has forgotten.
+    Of a verification it tells the four facts. It holds no personal data. What has closed is told as well,
+    also what the engine has forgotten.
 
     Example: standby show password_reset:sample-reset-1:user-1001
     """
+    if key.startswith(challenge.PREFIX):
+        challenge.show(key, as_json=as_json)
+        return
     story = asyncio.run(_story(Deployment.here(), _checked(key)))
     for note in story.notes:
         typer.echo(f"note: {note}", err=True)
@@ -43,10 +49,13 @@ def show(
 
 
 def withdraw(key: Key) -> None:
-    """Withdraw a notice that is no longer needed: nothing further is sent for it.
+    """Withdraw a notice, or a verification, that is no longer needed: nothing further is sent for it.
 
     Example: standby withdraw password_reset:sample-reset-1:user-1001
     """
+    if key.startswith(challenge.PREFIX):
+        challenge.withdraw(key)
+        return
     notice = _checked(key)
     asyncio.run(_withdraw(Deployment.here(), notice))
     typer.echo(f"{notice}: withdrawal asked for; nothing further is sent")

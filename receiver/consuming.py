@@ -18,6 +18,9 @@ from receiver.turns import Turns
 from workflows.policy.keys import CHALLENGE
 from workflows.policy.verification import Consumption, Presented
 
+MOST: Final = 128
+"""Tries in hand at once: half of what one process has in hand at all."""
+
 _CODE: Final = range(6, 9)
 """How many digits a code can have."""
 
@@ -39,6 +42,7 @@ class Trials:
     parts: Parts
     evenly: Evenly = field(default_factory=Evenly)
     turns: Turns = field(default_factory=Turns)
+    room: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MOST))
     patience: timedelta = PATIENCE
     """With waiting for a turn."""
 
@@ -51,7 +55,11 @@ class Trials:
         return await self._evenly(lambda: self._by_code(challenge_id, code, once))
 
     async def _evenly(self, trying: Callable[[], Awaitable[Consumption]]) -> Consumption:
-        return await self.evenly.answer(self._bounded(trying))
+        if self.room.locked():
+            # Each failure waits for its time: guesses must not take the place of callbacks meanwhile.
+            raise NoAnswerError
+        async with self.room:
+            return await self.evenly.answer(self._bounded(trying))
 
     async def _bounded(self, trying: Callable[[], Awaitable[Consumption]]) -> Consumption:
         try:

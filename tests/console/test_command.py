@@ -106,9 +106,15 @@ async def test_a_mistyped_command_is_bad_input(shell: Shell, arguments: tuple[st
     assert said.err
 
 
-async def test_the_schema_that_is_printed_is_the_published_one(shell: Shell) -> None:
-    said = await shell.run("schema")
-    assert json.loads(said.out) == json.loads((ROOT / "docs" / "notice.schema.json").read_text())
+@pytest.mark.parametrize(
+    ("arguments", "file"),
+    [((), "notice"), (("notice",), "notice"), (("verification",), "verification")],
+)
+async def test_the_schema_that_is_printed_is_the_published_one(
+    shell: Shell, arguments: tuple[str, ...], file: str
+) -> None:
+    said = await shell.run("schema", *arguments)
+    assert json.loads(said.out) == json.loads((ROOT / "docs" / f"{file}.schema.json").read_text())
 
 
 async def test_the_version_is_one_line(shell: Shell) -> None:

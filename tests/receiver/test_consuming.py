@@ -271,3 +271,13 @@ async def test_without_an_engine_nothing_is_consumed_and_the_same_try_works_late
     assert len(watch.slept) == 1
     again = {"once": Page(answer.text).value("once")}
     assert (await browser.post(path, data=again)).status_code == SENT_ON
+
+
+async def test_guesses_never_take_all_places_of_a_process(place: Town, watch: Stopwatch) -> None:
+    trials = Trials(place.parts, watch.evenly, room=asyncio.Semaphore(0))
+
+    async with browsing(app(place.parts, trials)) as client:
+        refused = await _press(client, "/c/no-such-challenge", code="123456")
+
+    assert refused.status_code == AWAY
+    assert "Please try again" in refused.text
