@@ -24,12 +24,12 @@ app = typer.Typer()
 
 MEANS: Final[Mapping[Switch, str]] = MappingProxyType(
     {
-        Switch.DISPATCH: "messages go out; off holds them until it is on, or they expire",
-        Switch.FALLBACK: "a second channel is used in place of the first",
-        Switch.RECONCILE: "providers are asked what became of messages",
-        Switch.RESEND: "a person gets another message who asks for it",
-        Switch.AUTOMATIC_RESEND: "another message goes out that nobody asked for",
-        Switch.OBSERVE: "nothing leaves, and what would have is on record",
+        Switch.DISPATCH: "messages go out (off: they wait)",
+        Switch.FALLBACK: "a second channel may be used",
+        Switch.RECONCILE: "providers are asked what became",
+        Switch.RESEND: "people may ask for another message",
+        Switch.AUTOMATIC_RESEND: "another message goes out unasked",
+        Switch.OBSERVE: "nothing leaves, all is recorded",
     }
 )
 """What is true while each is on."""
@@ -38,7 +38,7 @@ _PERCENT: Final = re.compile(r"(\d{1,3})%")
 _WHOLE: Final = 100
 _LONGEST: Final = 200
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON array, and nothing else.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else.")]
 
 
 @app.callback(invoke_without_command=True)
@@ -62,15 +62,20 @@ def set_control(
     *,
     why: Annotated[str, typer.Option(help="Kept for ever, beside the setting.")],
     by: Annotated[str | None, typer.Option(help="Who you are; by default your account here.")] = None,
+    as_json: Json = False,
 ) -> None:
     """Set a control; every effect reads it at its own moment, so it holds from the next one on.
 
     Example: standby controls set fallback 10% --why "first cohort, ticket 4711"
     """
     switch, control = _switch(name), _control(value)
-    who = _line("--by", by or getpass.getuser())
-    change = asyncio.run(_set(Deployment.here(), switch, control, who, _line("--why", why)))
-    typer.echo(f"{switch}: {shown(control)}{change}; while it is on, {MEANS[switch]}")
+    who = _line("--by", by or _account())
+    was, change = asyncio.run(_set(Deployment.here(), switch, control, who, _line("--why", why)))
+    if as_json:
+        typer.echo(json.dumps({**_as_json(change), "was": shown(was)}))
+        return
+    before = " as before" if shown(was) == shown(control) else f" (was {shown(was)})"
+    typer.echo(f"{switch}: {shown(control)}{before}; while it is on, {MEANS[switch]}")
 
 
 @app.command()
@@ -85,7 +90,7 @@ def log(
     """
     changes = asyncio.run(_log(Deployment.here(), last))
     if as_json:
-        typer.echo(json.dumps([each.model_dump(mode="json") for each in changes]))
+        typer.echo(json.dumps([_as_json(each) for each in changes]))
         return
     table = tables.table("when (UTC)", "control", "set to", "by", "why")
     for each in changes:
@@ -106,27 +111,30 @@ def shown(control: Control) -> str:
 def _list(board: Mapping[Switch, ControlChange], *, as_json: bool) -> None:
     holds = {each: board[each].control if each in board else _default(each) for each in Switch}
     if as_json:
-        rows = [
-            {
-                "name": each,
-                "set_to": shown(holds[each]),
-                **(board[each].model_dump(mode="json", exclude={"name"}) if each in board else {}),
-            }
-            for each in Switch
-        ]
-        typer.echo(json.dumps(rows))
+        typer.echo(json.dumps([_listed(each, holds[each], board.get(each)) for each in Switch]))
         return
-    table, now = tables.table("control", "set to", "while on", "by", "when (UTC)", "why"), datetime.now(UTC)
+    table, now = tables.table("control", "set to", "while it is on", "last set"), datetime.now(UTC)
     for each in Switch:
-        table.add_row(each, shown(holds[each]), MEANS[each], *_history(board.get(each), now))
+        table.add_row(each, shown(holds[each]), MEANS[each], _history(board.get(each), now))
     tables.show(table)
 
 
-def _history(change: ControlChange | None, now: datetime) -> tuple[str, str, str]:
+def _listed(switch: Switch, control: Control, change: ControlChange | None) -> dict[str, object]:
+    """Return a control as a program reads it; without a change it is as it comes."""
+    row = {"name": switch, "set_to": shown(control), "is_on": control.on, "percent": control.percent}
+    nobody = {"changed_at": None, "changed_by": None, "why": None}
+    return {**row, **(_as_json(change) if change else nobody), "while_on": MEANS[switch]}
+
+
+def _as_json(change: ControlChange) -> dict[str, object]:
+    return {"name": change.name, "set_to": shown(change.control), **change.model_dump(mode="json")}
+
+
+def _history(change: ControlChange | None, now: datetime) -> str:
     if change is None:
-        return "-", "never set", "-"
-    when = f"{moment(change.changed_at)} ({away(change.changed_at - now)})"
-    return change.changed_by, when, change.why
+        return "never"
+    when = f"{away(change.changed_at - now)} ({moment(change.changed_at)})"
+    return f"{when} by {change.changed_by}: {change.why}"
 
 
 def _default(switch: Switch) -> Control:
@@ -154,6 +162,14 @@ def _control(value: str) -> Control:
             raise Stop(Exit.BAD_INPUT, "value: must be on, off, or a share from 0% to 100%")
 
 
+def _account() -> str:
+    """Return the name of the account here; in a container there may be none."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        raise Stop(Exit.BAD_INPUT, "--by: say who you are, for your account here has no name") from None
+
+
 def _line(option: str, text: str) -> str:
     written = text.strip()
     if not written or len(written) > _LONGEST or not written.isprintable():
@@ -171,9 +187,15 @@ async def _log(deployment: Deployment, last: int) -> tuple[ControlChange, ...]:
         return await ledger.controls.changes(last)
 
 
-async def _set(deployment: Deployment, switch: Switch, control: Control, by: str, why: str) -> str:
-    """Set it, and say what it was before."""
+async def _set(
+    deployment: Deployment, switch: Switch, control: Control, by: str, why: str
+) -> tuple[Control, ControlChange]:
+    """Set it, and return how it was before and what is on record now."""
+    at = datetime.now(UTC)
     async with open_ledger(deployment.settings) as ledger:
         before: Control = getattr(await ledger.controls.read(), switch)
-        await ledger.controls.put(switch, control, by=by, why=why, at=datetime.now(UTC))
-    return " as before" if shown(before) == shown(control) else f" (was {shown(before)})"
+        await ledger.controls.put(switch, control, by=by, why=why, at=at)
+    change = ControlChange(
+        name=switch, is_on=control.on, percent=control.percent, changed_at=at, changed_by=by, why=why
+    )
+    return before, change

@@ -13,7 +13,7 @@ from activities.store.ledger import Ledger
 from activities.store.suppressions import Suppressions
 from tests.activities.given import EMAIL, EXPIRY, KEYRING, NOW, SMS, decision, request, send
 from workflows import calls
-from workflows.policy.controls import Control, Controls, Switch
+from workflows.policy.controls import Control, Controls, Switch, cohort
 from workflows.policy.eligibility import Answer, ask_again
 from workflows.policy.models import NoticeRequest, Recipient
 from workflows.policy.words import Channel, SuppressionReason
@@ -38,6 +38,7 @@ class Row:
     is_fallback: bool = False
     suppressed: tuple[SuppressionReason, ...] = ()
     controls: dict[Switch, Control] = field(default_factory=dict)
+    observed: bool = False
 
 
 def without(**changes: object) -> Recipient:
@@ -73,6 +74,20 @@ ROWS = {
         Answer.HELD, "fallback_off", SMS, is_fallback=True, controls={Switch.FALLBACK: OFF}
     ),
     "reconciliation is off": Row(Answer.YES, controls={Switch.RECONCILE: OFF}),
+    "resending is off": Row(Answer.YES, controls={Switch.RESEND: OFF, Switch.AUTOMATIC_RESEND: OFF}),
+    "observing": Row(Answer.YES, controls={Switch.OBSERVE: Control()}, observed=True),
+    "observing, a text": Row(
+        Answer.YES, channel=SMS, is_fallback=True, controls={Switch.OBSERVE: Control()}, observed=True
+    ),
+    "observing is off": Row(Answer.YES, controls={Switch.OBSERVE: OFF}),
+    "observing nobody": Row(Answer.YES, controls={Switch.OBSERVE: Control(percent=0)}),
+    "observing, while dispatch is off": Row(
+        Answer.HELD, "dispatch_off", controls={Switch.OBSERVE: Control(), Switch.DISPATCH: OFF}
+    ),
+    "observing who may not be written to": Row(
+        Answer.NO, "no_address", SMS, without(phone=None), controls={Switch.OBSERVE: Control()}
+    ),
+    "observing at expiry": Row(Answer.EXPIRED, "expired", now=EXPIRY, controls={Switch.OBSERVE: Control()}),
 }
 
 
@@ -106,8 +121,21 @@ async def test_the_check_and_the_send_are_answered_alike(ledger: Ledger, row: Ro
     checked, sent = await gate.ask(check(asked, row), row.now), await gate.ask(sending, row.now)
 
     again = ask_again(row.now, EXPIRY) if row.answer is Answer.HELD else None
-    assert checked == calls.Clearance(answer=row.answer, reason=row.reason, at=row.now, ask_again_at=again)
+    assert checked == calls.Clearance(
+        answer=row.answer, reason=row.reason, at=row.now, ask_again_at=again, observed=row.observed
+    )
     assert sent == checked
+
+
+async def test_a_cohort_is_observed_and_nobody_else(ledger: Ledger) -> None:
+    asked, gate = request(), Gate(ledger, KEYRING)
+    place = cohort(asked.key)
+    answers = []
+    for percent in (place, place + 1):
+        await prepare(ledger, Row(Answer.YES, controls={Switch.OBSERVE: Control(percent=percent)}))
+        answers.append((await gate.ask(send(asked), NOW)).observed)
+
+    assert answers == [False, True]
 
 
 async def test_a_control_that_is_turned_on_again_lets_through(ledger: Ledger) -> None:

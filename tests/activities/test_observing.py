@@ -1,14 +1,18 @@
 """Observe mode: the record is real, and nothing leaves."""
 
+from datetime import timedelta
+
 import pytest
 
 from activities.observing import OBSERVER, WOULD_HAVE, Observer
+from activities.providers.base import Capabilities
 from activities.store.ledger import Ledger
 from tests.activities.given import (
     NOW,
     Scripted,
     SetClock,
     admitted,
+    claimed,
     dispatcher,
     outcome,
     row_of,
@@ -17,6 +21,8 @@ from tests.activities.given import (
 from workflows import calls
 from workflows.policy.controls import Control, Switch
 from workflows.policy.words import AttemptState, Channel, Status
+
+HONOURS = Capabilities(idempotent_for=timedelta(days=1))
 
 
 async def observe(ledger: Ledger, *, on: bool = True, percent: int = 100) -> None:
@@ -79,6 +85,20 @@ async def test_what_was_observed_is_never_sent_afterwards(ledger: Ledger) -> Non
     said = await outcome(dispatcher(ledger, provider).send(send(asked), SetClock()))
 
     assert (said, provider.crossed) == ("submitted: pending", [])
+
+
+@pytest.mark.parametrize(("by", "observes_now"), [(OBSERVER, False), ("first", True)])
+async def test_a_claim_without_an_outcome_is_repeated_by_nobody_else(
+    ledger: Ledger, *, by: str, observes_now: bool
+) -> None:
+    asked, provider = await admitted(ledger), Scripted("first", HONOURS)
+    await claimed(ledger, asked, by=by)
+    await observe(ledger, on=observes_now)
+
+    receipt = await dispatcher(ledger, provider).send(send(asked), SetClock())
+
+    assert (receipt.dispatch, receipt.provider) == (calls.Dispatch.AMBIGUOUS, by)
+    assert provider.crossed == []
 
 
 async def test_an_operator_who_holds_dispatch_also_holds_what_would_be_observed(ledger: Ledger) -> None:

@@ -4,6 +4,7 @@ import pytest
 from temporalio.exceptions import ApplicationError
 
 from activities.discreet import is_public
+from activities.observing import OBSERVER
 from activities.providers.base import Capabilities, Reported
 from activities.providers.errors import Misconfigured, ReadFailed
 from activities.reading import Reader
@@ -139,6 +140,20 @@ async def test_a_dispatch_in_doubt_can_only_be_found_by_key(
 
     assert (report.readable, report.observation and report.observation.status) == (readable, observed)
     assert provider.asked == ([(EMAIL, call.attempt_key, None)] if observed else [])
+
+
+async def test_nobody_is_asked_about_what_was_only_observed(ledger: Ledger) -> None:
+    asked = await admitted(ledger)
+    await claimed(ledger, asked, by=OBSERVER)
+    key = attempt_key(asked.key, EMAIL)
+    await ledger.evidence.observe(seen(key, Status.PENDING, event_id="send"), at=NOW)
+    provider = Scripted(OBSERVER, Capabilities(reads_by_id=True, reads_by_key=True))
+
+    report = await read(ledger, provider, look_up(asked))
+
+    assert report.observation is not None
+    assert (report.observation.status, report.readable) == (Status.PENDING, False)
+    assert provider.asked == []
 
 
 async def test_a_dispatch_in_doubt_that_its_worker_has_concluded_is_told_from_the_ledger(

@@ -1,6 +1,7 @@
 """A real engine, workers on scripted worlds, each on a queue of its own, and a shell to run commands in."""
 
 import logging
+import shutil
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -11,6 +12,8 @@ from temporalio.client import Client
 
 from activities.connect import connect
 from activities.keyring import Keyring
+from activities.store.engine import open_engine
+from activities.store.ledger import Ledger
 from activities.store.migrate import migrate
 from console.engine import EngineAt, development_engine, free_port
 from tests.console.shell import Shell
@@ -95,3 +98,17 @@ def alone(
         "TEMPORAL_ADDRESS": f"127.0.0.1:{free_port()}",
     }
     return Shell(environ, tmp_path, capsys, monkeypatch)
+
+
+@pytest.fixture
+def own(town: Town, tmp_path: Path) -> dict[str, str]:
+    """What names a ledger of its own to commands."""
+    shutil.copy(town.ledger, tmp_path / "own.db")
+    return {"STANDBY_DATABASE_URL": f"sqlite:///{tmp_path / 'own.db'}"}
+
+
+@pytest.fixture
+async def ledger(own: dict[str, str]) -> AsyncIterator[Ledger]:
+    engine = await open_engine(own["STANDBY_DATABASE_URL"])
+    yield Ledger(engine)
+    await engine.dispose()

@@ -1,15 +1,10 @@
 """`standby show verification:ID`: the four facts, as somebody on call reads them."""
 
 import json
-import shutil
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
-from activities.store.engine import open_engine
 from activities.store.ledger import Ledger
-from tests.console.conftest import Town
 from tests.console.shell import BAD, REACHED, Shell
 from tests.store.challenge_facts import ID, link, opened, wrong
 from tests.store.facts import after
@@ -20,20 +15,6 @@ LABELS = (
     *("challenge created", "message 1 asked for", "message 1 transport"),
     *("challenge consumed", "expires"),
 )
-
-
-@pytest.fixture
-def own(town: Town, tmp_path: Path) -> dict[str, str]:
-    """What names a ledger of its own to commands."""
-    shutil.copy(town.ledger, tmp_path / "own.db")
-    return {"STANDBY_DATABASE_URL": f"sqlite:///{tmp_path / 'own.db'}"}
-
-
-@pytest.fixture
-async def ledger(own: dict[str, str]) -> AsyncIterator[Ledger]:
-    engine = await open_engine(own["STANDBY_DATABASE_URL"])
-    yield Ledger(engine)
-    await engine.dispose()
 
 
 async def test_a_challenge_that_nobody_used_tells_what_was_asked_for_and_nothing_more(

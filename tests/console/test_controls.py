@@ -1,12 +1,22 @@
-"""`standby controls` and `standby observe-report`: what somebody on call reads and types at night."""
+"""`standby controls`: what somebody on call reads and types at night."""
 
 import getpass
 import json
+from dataclasses import replace
 
 import pytest
 
+from console.controls import MEANS
 from tests.console.shell import BAD, REACHED, UNREACHABLE, Shell
 from workflows.policy.controls import Switch
+
+COME_AS = {each: "off" if each in {"automatic_resend", "observe"} else "on" for each in Switch}
+
+
+@pytest.fixture
+def shell(shell: Shell, own: dict[str, str]) -> Shell:
+    """A shell on a ledger in which nobody has set anything."""
+    return replace(shell, environ={**shell.environ, **own})
 
 
 async def board(shell: Shell) -> dict[str, dict[str, object]]:
@@ -20,7 +30,11 @@ async def test_every_control_is_listed_with_what_it_means_though_nobody_ever_set
     assert (said.code, said.err) == (REACHED, "")
     lines = {line.split()[0]: line for line in said.out.splitlines()[1:]}
     assert list(lines) == list(Switch)
-    assert {line.split()[1] for line in lines.values()} <= {"on", "off", "25%", "10%"}
+    assert {name: line.split()[1] for name, line in lines.items()} == COME_AS
+    assert all(
+        line.rstrip().endswith("never") and MEANS[Switch(name)] in line for name, line in lines.items()
+    )
+    assert [each["while_on"] for each in (await board(shell)).values()] == list(MEANS.values())
 
 
 @pytest.mark.parametrize(("value", "is_shown"), [("off", "off"), ("25%", "25%"), ("on", "on"), ("0%", "off")])
@@ -38,10 +52,34 @@ async def test_a_change_says_what_was_before_and_a_repetition_that_nothing_chang
     await shell.run("controls", "set", "fallback", "on", "--why", "known")
     changed = await shell.run("controls", "set", "fallback", "10%", "--why", "cohort")
     same = await shell.run("controls", "set", "fallback", "10%", "--why", "cohort")
-    await shell.run("controls", "set", "fallback", "on", "--why", "over")
 
     assert changed.out.startswith("fallback: 10% (was on)")
     assert same.out.startswith("fallback: 10% as before")
+
+
+async def test_a_program_is_told_what_it_has_set_and_what_was_before(shell: Shell) -> None:
+    arguments = ("dispatch", "25%", "--why", "cohort", "--by", "ops", "--json")
+    said = await shell.run("controls", "set", *arguments)
+
+    told = json.loads(said.out)
+    assert (told["name"], told["set_to"], told["was"]) == ("dispatch", "25%", "on")
+    assert (told["changed_by"], told["why"]) == ("ops", "cohort")
+    (logged,) = json.loads((await shell.run("controls", "log", "--json")).out)
+    assert told == {**logged, "was": "on"}
+
+
+async def test_an_account_without_a_name_must_say_who_it_is(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nameless() -> str:
+        raise KeyError("getpwuid(): uid not found")
+
+    monkeypatch.setattr(getpass, "getuser", nameless)
+    said = await shell.run("controls", "set", "dispatch", "off", "--why", "x")
+    named = await shell.run("controls", "set", "dispatch", "off", "--why", "x", "--by", "ops")
+
+    assert (said.code, named.code) == (BAD, REACHED)
+    assert said.err == "--by: say who you are, for your account here has no name\n"
 
 
 async def test_the_account_at_the_terminal_is_on_record_where_nobody_else_is_named(shell: Shell) -> None:
@@ -57,6 +95,12 @@ async def test_the_log_lists_settings_newest_first(shell: Shell) -> None:
 
     assert [each["why"] for each in json.loads(said.out)] == ["second", "first"]
     assert "second" in (await shell.run("controls", "log")).out
+    assert "first" not in (await shell.run("controls", "log", "--last", "1")).out
+
+
+async def test_a_log_of_nothing_says_so(shell: Shell) -> None:
+    assert (await shell.run("controls", "log")).out.startswith("nothing was ever set")
+    assert json.loads((await shell.run("controls", "log", "--json")).out) == []
 
 
 @pytest.mark.parametrize(
@@ -93,22 +137,6 @@ async def test_without_a_ledger_there_is_nothing_to_read_or_set(alone: Shell) ->
     for arguments in (
         ("controls",),
         ("controls", "set", "dispatch", "off", "--why", "x"),
-        ("observe-report",),
+        ("controls", "log"),
     ):
         assert (await alone.run(*arguments)).code == UNREACHABLE
-
-
-async def test_a_report_of_nothing_says_how_observing_begins(shell: Shell) -> None:
-    said = await shell.run("observe-report", "--since", "2d")
-
-    assert said.code == REACHED
-    assert "standby controls set observe on --why" in said.out
-    assert json.loads((await shell.run("observe-report", "--json")).out) == []
-
-
-@pytest.mark.parametrize("since", ["yesterday", "2", "-1d", ""])
-async def test_a_stretch_that_is_no_duration_is_bad_input(shell: Shell, since: str) -> None:
-    said = await shell.run("observe-report", "--since", since)
-
-    assert (said.code, said.out) == (BAD, "")
-    assert said.err.startswith("--since: must be a duration")

@@ -1,7 +1,6 @@
 import asyncio
 import json
-import shutil
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from socket import create_server
 from typing import Any
@@ -10,7 +9,6 @@ import pytest
 
 from activities.connect import connect
 from activities.keyring import Keyring
-from activities.store.engine import open_engine
 from activities.store.ledger import Ledger
 from client.starting import begin
 from tests.console.conftest import DESERTED, REFUSAL, REFUSING, SILENT, Town
@@ -30,20 +28,6 @@ KEYS = [
     *("key", "kind", "phase", "channel", "outcome", "expires_at", "next_at"),
     *("attempts", "observations", "decisions"),
 ]
-
-
-@pytest.fixture
-def own(town: Town, tmp_path: Path) -> dict[str, str]:
-    """What names a ledger of its own to commands."""
-    shutil.copy(town.ledger, tmp_path / "own.db")
-    return {"STANDBY_DATABASE_URL": f"sqlite:///{tmp_path / 'own.db'}"}
-
-
-@pytest.fixture
-async def ledger(own: dict[str, str]) -> AsyncIterator[Ledger]:
-    engine = await open_engine(own["STANDBY_DATABASE_URL"])
-    yield Ledger(engine)
-    await engine.dispose()
 
 
 async def show(shell: Shell, notice: str, **changed: str) -> dict[str, Any]:
