@@ -47,7 +47,7 @@ history: $(READY) ## Record a new history: make history NAME=scenario
 	@test -n "$(NAME)" || { echo "Say which scenario to record: make history NAME=…" >&2; exit 2; }
 	@$(BIN)/python -m tests.workflows.record "$(NAME)"
 
-dev: $(READY) ## Run Temporal, the sandbox provider and a worker here, until Ctrl-C
+dev: $(READY) ## Run Temporal, the sandbox provider, a worker and the receiver here, until Ctrl-C
 	@$(BIN)/standby dev $(ARGS)
 
 worker: $(READY) ## Run one worker against the Temporal that the environment names

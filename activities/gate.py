@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from activities.keyring import Keyring
+from activities.observing import OBSERVER
 from activities.store.ledger import Ledger
 from workflows import calls
 from workflows.policy import address
@@ -43,8 +44,15 @@ class Gate:
         )
         answer, reason = judge(facts)
         again = ask_again(now, call.expires_at) if answer is Answer.HELD else None
-        observed = answer is Answer.YES and allows(controls.observe, key)
+        observed = answer is Answer.YES and (
+            allows(controls.observe, key) or (call.is_fallback and await self._was_observed(key))
+        )
         return calls.Clearance(answer=answer, reason=reason, at=now, ask_again_at=again, observed=observed)
+
+    async def _was_observed(self, key: str) -> bool:
+        """Whether a message before this one was only observed: nothing follows in earnest what never left."""
+        rows = await self.ledger.attempts.of_notice(key)
+        return any(each.provider == OBSERVER for each in rows)
 
     def hashed(self, channel: Channel, written: str) -> str:
         """Return the keyed hash under which the ledger knows an address."""

@@ -34,7 +34,19 @@ MEANS: Final[Mapping[Switch, str]] = MappingProxyType(
 )
 """What is true while each is on."""
 
-_PERCENT: Final = re.compile(r"(\d{1,3})%")
+OTHERWISE: Final[Mapping[Switch, str]] = MappingProxyType(
+    {
+        Switch.DISPATCH: "no message leaves: each waits until it is on, or expires",
+        Switch.FALLBACK: "no second channel is used",
+        Switch.RECONCILE: "no provider is asked; callbacks are still taken",
+        Switch.RESEND: "nobody gets another message",
+        Switch.AUTOMATIC_RESEND: "nothing goes out that nobody asked for",
+        Switch.OBSERVE: "what is due leaves, but for notices that were observed before",
+    }
+)
+"""What is true while each is off."""
+
+_PERCENT: Final = re.compile(r"(\d{1,3})%", re.ASCII)
 _WHOLE: Final = 100
 _LONGEST: Final = 200
 
@@ -74,8 +86,9 @@ def set_control(
     if as_json:
         typer.echo(json.dumps({**_as_json(change), "was": shown(was)}))
         return
+    effect = OTHERWISE[switch] if shown(control) == "off" else MEANS[switch]
     before = " as before" if shown(was) == shown(control) else f" (was {shown(was)})"
-    typer.echo(f"{switch}: {shown(control)}{before}; while it is on, {MEANS[switch]}")
+    typer.echo(f"{switch}: {shown(control)}{before}; from now on {effect}")
 
 
 @app.command()

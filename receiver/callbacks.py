@@ -7,22 +7,25 @@ more than a body may hold                                413
 for a provider that is not known, or makes no callbacks  404
 unsigned, altered, stale, or a token with another body   403
 signed, and cannot be read                               400
-signed, and every report is with engine or ledger        204
+signed, and every report is with engine or ledger        200
 signed, and one of them could not be taken               503
 a key to check it with could not be had                  503
 =======================================================  ======
 """
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from logging import ERROR, WARNING
 from typing import Final
+from urllib.parse import urlsplit
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from activities.accounts import Sandbox
 from activities.providers.base import Callback, Callbacks, Reported
 from activities.providers.errors import Forged, Misconfigured, ReadFailed
 from activities.providers.provider import CallsBack
@@ -33,6 +36,7 @@ from receiver.parts import Parts
 from receiver.problems import Problem, away
 from receiver.seldom import Seldom
 from receiver.taking import Taken, Taker, named
+from workflows.policy.words import Channel
 
 SANDBOX: Final = "sandbox"
 """Its secret is public unless somebody sets one, so it is heard only where it serves something."""
@@ -40,7 +44,8 @@ SANDBOX: Final = "sandbox"
 
 def routes(parts: Parts) -> list[Route]:
     """Return the routes of this module."""
-    door = Door(parts, Taker(parts.ledger, parts.client))
+    served = frozenset(_served(parts))
+    door = Door(parts, Taker(parts.ledger, parts.client, served=served), served)
     return [Route("/callbacks/{provider}", door.take, methods=["GET", "POST"])]
 
 
@@ -50,6 +55,8 @@ class Door:
 
     parts: Parts
     taker: Taker
+    served: frozenset[str]
+    """The providers that are named for a channel, by the deployment or by a kind."""
     seldom: Seldom = field(default_factory=Seldom)
 
     async def take(self, request: Request) -> Response:
@@ -67,11 +74,12 @@ class Door:
             raise self._refused(name, error) from None
         if Taken.ASIDE in taken:
             self.seldom.event("callback kept aside", level=WARNING, provider=name)
-        return Response(status_code=HTTPStatus.NO_CONTENT)
+        # Not 204: to Mailgun and Postmark anything but 200 is a failure, and is brought again.
+        return Response()
 
     def _provider(self, name: str) -> CallsBack:
         """Return the adapter; raises Problem where there is none, or it cannot be called back."""
-        if name not in PROVIDERS or (name == SANDBOX and not self._is_served_by(SANDBOX)):
+        if name not in PROVIDERS or (name == SANDBOX and not self._hears_sandbox()):
             raise _unknown()
         try:
             provider = self.parts.providers.named(name)
@@ -81,14 +89,11 @@ class Door:
             raise _unknown()
         return provider
 
-    def _is_served_by(self, name: str) -> bool:
-        """Whether a provider is named for a channel, by the deployment or by a kind."""
-        watched = [
-            kind.policy.watch(channel).provider
-            for kind in self.parts.catalogue.kinds.values()
-            for channel in kind.policy.route
-        ]
-        return name in {self.parts.settings.email, self.parts.settings.sms, *watched}
+    def _hears_sandbox(self) -> bool:
+        """Whether its callbacks can be believed: strangers on the open net know the secret it comes with."""
+        settings = self.parts.settings
+        is_public = settings.sandbox.secret == Sandbox().secret and not is_loopback(settings.public_url)
+        return SANDBOX in self.served and not is_public
 
     def _callback(self, request: Request, raw: bytes) -> Callback:
         """Return the request as its provider sees it: its address is the public one, which some sign."""
@@ -125,6 +130,20 @@ class Door:
             case _:
                 self.seldom.event("callback not kept", level=ERROR, provider=name, why=str(error))
                 return away("the ledger")
+
+
+def _served(parts: Parts) -> Iterator[str]:
+    """Yield the provider of each channel that a kind uses."""
+    default = {Channel.EMAIL: parts.settings.email, Channel.SMS: parts.settings.sms}
+    for kind in parts.catalogue.kinds.values():
+        for channel in kind.policy.route:
+            yield kind.policy.watch(channel).provider or default[channel]
+
+
+def is_loopback(url: str | None) -> bool:
+    """Whether an address leads to this machine only; none leads nowhere."""
+    host = urlsplit(url or "http://localhost").hostname or ""
+    return host == "localhost" or host.startswith("127.") or host == "::1"
 
 
 def _read(provider: CallsBack, callback: Callback) -> tuple[Reported, ...]:

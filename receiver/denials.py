@@ -36,7 +36,7 @@ def refused(refusal: str, request: VerificationRequest, catalogue: Catalogue) ->
     try:
         denial = Denial(refusal)
     except ValueError:
-        return mistaken((refusal,))
+        return mistaken((refusal,), "a worker refused it: begin again under another challenge_id")
     members = {"reason": denial}
     if denial not in _LATER:
         return Problem(HTTPStatus.CONFLICT, _WORDS[denial], members=members)

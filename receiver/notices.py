@@ -134,9 +134,10 @@ def parsed(raw: bytes) -> object:
         raise Problem(HTTPStatus.BAD_REQUEST, "the body is not JSON", problems=error.problems) from None
 
 
-def mistaken(problems: tuple[str, ...]) -> Problem:
+def mistaken(
+    problems: tuple[str, ...], words: str = "the document has mistakes: nothing was started"
+) -> Problem:
     """Return the answer to a document with mistakes, each a line that names its field."""
-    words = "the document has mistakes: nothing was started"
     return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, words, problems=problems)
 
 

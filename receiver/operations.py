@@ -73,7 +73,7 @@ _CONFIRMED: Final = MappingProxyType(
         503: Gives("Nobody answered in time; the same try again is safe."),
     }
 )
-_TAKEN: Final = MappingProxyType({204: Gives("Verified, and with the engine or the ledger.", NOTHING)})
+_TAKEN: Final = MappingProxyType({200: Gives("Verified, and with the engine or the ledger.", NOTHING)})
 
 OPERATIONS: Mapping[tuple[str, str], Operation] = MappingProxyType(
     {

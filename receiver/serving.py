@@ -11,8 +11,14 @@ from typing import Final
 import uvicorn
 from starlette.types import ASGIApp
 from typing_extensions import override
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from activities.discreet import PublicError
+
+HEAD: Final = timedelta(seconds=10)
+"""How long a connection may take to bring the head of a request, the first or another."""
+
+_BACKLOG: Final = 2048
 
 FINISH: Final = timedelta(seconds=20)
 """How long requests in hand may take once it is told to leave; longer than any of them is allowed to."""
@@ -34,6 +40,27 @@ class Address:
         """The base URL; an IPv6 address stands in brackets."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{host}:{self.port}"
+
+
+class _Punctual(H11Protocol):
+    """Closes a connection on which no request begins in time: a stranger keeps none of them for long."""
+
+    @override
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._wait()
+
+    @override
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._wait()
+
+    def _wait(self) -> None:
+        self.loop.call_later(HEAD.total_seconds(), self._close, self.cycle)
+
+    def _close(self, before: object) -> None:
+        if self.cycle is before and not self.transport.is_closing():
+            self.transport.close()
 
 
 class _Embedded(uvicorn.Server):
@@ -74,7 +101,7 @@ async def serving(app: ASGIApp, at: Address, *, finish: timedelta = FINISH) -> A
 def _config(app: ASGIApp, finish: timedelta) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http="h11",
+        http=_Punctual,
         ws="none",
         lifespan="off",
         # Paths hold tokens, so none is ever logged; below ERROR the server tells of what strangers send.
@@ -91,6 +118,8 @@ def _bound(at: Address) -> socket.socket:
     """Return a listening socket; raises CannotListenError."""
     try:
         return _tcp(at)
+    except UnicodeError:
+        raise CannotListenError("cannot listen: the host is no name: choose another address") from None
     except OSError as error:
         reason = error.strerror or type(error).__name__
         words = f"cannot listen at {at.host} port {at.port} ({reason}): choose another address"
@@ -105,6 +134,8 @@ def _tcp(at: Address) -> socket.socket:
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
+        # Here, where it can still be told: of two who start at once both may have bound.
+        listener.listen(_BACKLOG)
     except OSError:
         listener.close()
         raise

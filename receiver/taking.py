@@ -60,6 +60,8 @@ class Taker:
     client: Client
     patience: timedelta = ENGINE
     room: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(ABREAST))
+    served: frozenset[str] = frozenset()
+    """The providers that serve a channel: what was only observed was sent by one of them, under our key."""
 
     async def take_all(
         self, provider: str, reported: Sequence[Reported], *, at: datetime
@@ -97,18 +99,23 @@ class Taker:
         """Return the attempt that a provider means, if it took that attempt itself."""
         if (key := _attempt_key(reported.attempt_key)) is not None:
             row = await self.ledger.attempts.find(key)
-            # What was only observed was sent by somebody else, under our key, through any provider.
-            if row is not None and row.provider in {provider, OBSERVER}:
+            if row is not None and row.provider in self._names(provider):
                 return row.key
         return await self.ledger.attempts.whose(
-            provider, digest=reported.attempt_digest, provider_id=reported.provider_id
+            *self._names(provider), digest=reported.attempt_digest, provider_id=reported.provider_id
         )
+
+    def _names(self, provider: str) -> frozenset[str]:
+        """Return what attempts that a provider can speak of say about who took them."""
+        return frozenset({provider, OBSERVER} if provider in self.served else {provider})
 
     async def _put(self, key: str, reported: Reported, at: datetime) -> Taken:
         seen = reports.observation(reported, key, Source.CALLBACK, at=at, event_id=named(reported))
         if await self.ledger.evidence.known(key, seen.event_id):
             return Taken.KNOWN
-        if await self._signalled(seen):
+        # A run that is refused hears reports too, and keeps none: what has closed is told to the ledger.
+        is_open = not await self.ledger.notices.is_closed(attempted(key).notice_key)
+        if is_open and await self._signalled(seen):
             return Taken.SIGNALLED
         await self.ledger.evidence.observe(seen, at=at)
         return Taken.RECORDED

@@ -1,7 +1,7 @@
 """The messages of one challenge: each is a notice of its own, and only the latest may still send anything."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -37,8 +37,10 @@ class Sent:
 class Messages:
     """Starts notices, and ends what is open of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, closed: Callable[[], None]) -> None:
+        """`closed` is called whenever one of them has closed."""
         self._sent: list[Sent] = []
+        self._closed = closed
 
     @property
     def told(self) -> tuple[Told, ...]:
@@ -65,7 +67,16 @@ class Messages:
             child = await _begin(notice)
         except WorkflowAlreadyStartedError:
             return  # an operator's reset came this far: the notice goes on without this run
-        sent.end = asyncio.create_task(_follow(child, sent))
+        sent.end = asyncio.create_task(self._follow(child, sent))
+
+    async def _follow(self, child: Child, sent: Sent) -> None:
+        """Note how a notice closed; one that failed says nothing about the challenge."""
+        try:
+            result = await child
+        except FailureError:
+            return
+        sent.told = sent.told.model_copy(update={"outcome": result.outcome})
+        self._closed()
 
     async def withdraw(self) -> None:
         """Let no open notice send or read anything more; what is on the wire is finished."""
@@ -88,15 +99,6 @@ async def _begin(notice: NoticeRequest) -> Child:
         static_summary=telling.title(notice.key),
         static_details=f"One message of a verification. In a terminal: `standby show {notice.key}`",
     )
-
-
-async def _follow(child: Child, sent: Sent) -> None:
-    """Note how a notice closed; one that failed says nothing about the challenge."""
-    try:
-        result = await child
-    except FailureError:
-        return
-    sent.told = sent.told.model_copy(update={"outcome": result.outcome})
 
 
 async def _withdraw_open(sent: Iterable[Sent]) -> None:

@@ -40,7 +40,7 @@ class Verification:
         self._opening: Opening | None = None
         self._consumed_at: datetime | None = None
         self._turn = asyncio.Lock()
-        self._messages = Messages()
+        self._messages = Messages(closed=self._show)
 
     @workflow.run
     async def run(self, request: VerificationRequest) -> Verified:  # noqa: ARG002 - __init__ has it

@@ -71,15 +71,20 @@ class Attempts:
         async with reading(self._engine) as connection:
             return await rows.find_all(connection, notice_key)
 
-    async def whose(self, provider: str, *, digest: str | None, provider_id: str | None) -> str | None:
-        """Return the key of the attempt that a callback means, by the digest of its key, else by its id."""
+    async def whose(self, *providers: str, digest: str | None, provider_id: str | None) -> str | None:
+        """Return the key of the attempt that a callback means, by the digest of its key, else by its id.
+
+        Only those count that one of the providers took.
+        """
         table = tables.attempts
         names = ((table.c.digest, digest), (table.c.provider_id, provider_id))
         async with reading(self._engine) as connection:
             for column, name in names:
                 if not name:
                     continue
-                statement = select(table.c.key).where(column == name, table.c.provider == provider).limit(2)
+                statement = (
+                    select(table.c.key).where(column == name, table.c.provider.in_(providers)).limit(2)
+                )
                 found = (await connection.execute(statement)).scalars().all()
                 # An id that two attempts share names neither.
                 if len(found) == 1:

@@ -70,6 +70,13 @@ class Notices:
             return None
         return Terms(Policy.model_validate(found.terms), found.digest, found.expires_at, found.chain)
 
+    async def is_closed(self, key: str) -> bool:
+        """Whether a notice is on record with its outcome."""
+        table = tables.notices
+        statement = select(table.c.key).where(table.c.key == key, table.c.outcome.is_not(None))
+        async with reading(self._engine) as connection:
+            return (await connection.execute(statement)).first() is not None
+
     async def set_next(self, key: str, next_at: datetime | None) -> None:
         """Note when something is due next; a closed notice has nothing due. Raises Missing."""
         async with writing(self._engine) as connection:

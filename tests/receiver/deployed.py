@@ -37,7 +37,7 @@ BEARER = {"Authorization": f"Bearer {API_KEY}"}
 PUBLIC = "https://standby.example.com"
 """The address by which providers sign in these tests."""
 
-SETTINGS = {"STANDBY_API_KEY": API_KEY, "STANDBY_PUBLIC_URL": PUBLIC}
+SETTINGS = {"STANDBY_API_KEY": API_KEY, "STANDBY_PUBLIC_URL": PUBLIC, "STANDBY_SANDBOX_SECRET": "our-own"}
 PERSONAL = ("anna.secret", "example.test", "2025550142", "+4915112345678", "t0p", "secret-link")
 """What no answer and no line of the log may hold."""
 

@@ -66,21 +66,21 @@ async def on_record(ledger: Ledger) -> list[tuple[Status, Source, str]]:
 async def test_a_callback_before_the_receipt_is_signalled(ledger: Ledger) -> None:
     engine = Engine()
     await dispatched(ledger, "sandbox")
-    assert (await call(ledger, engine=engine)).status_code == 204
+    assert (await call(ledger, engine=engine)).status_code == 200
     assert [(each.attempt_key, each.event_id) for each in engine.heard] == [(EMAIL, "ev-1")]
     assert await on_record(ledger) == []
 
 
 async def test_a_callback_for_a_notice_that_has_closed_is_on_record(ledger: Ledger) -> None:
     await dispatched(ledger, "sandbox")
-    assert (await call(ledger, engine=Engine(running=set()))).status_code == 204
+    assert (await call(ledger, engine=Engine(running=set()))).status_code == 200
     assert await on_record(ledger) == [(Status.DELIVERED, Source.CALLBACK, "applied")]
 
 
 async def test_a_callback_for_an_attempt_that_nobody_knows_is_kept_aside(ledger: Ledger) -> None:
     engine = Engine()
-    assert (await call(ledger, engine=engine)).status_code == 204
-    assert (await call(ledger, engine=engine)).status_code == 204
+    assert (await call(ledger, engine=engine)).status_code == 200
+    assert (await call(ledger, engine=engine)).status_code == 200
     assert engine.heard == []
     assert await ledger.strays.count() == {"sandbox": 1}
 
@@ -90,7 +90,7 @@ async def test_a_callback_about_the_attempt_of_another_provider_is_not_believed_
 ) -> None:
     engine = Engine()
     await dispatched(ledger, "sendgrid")
-    assert (await call(ledger, engine=engine)).status_code == 204
+    assert (await call(ledger, engine=engine)).status_code == 200
     assert engine.heard == []
     assert await on_record(ledger) == []
 
@@ -99,7 +99,7 @@ async def test_a_callback_that_is_on_record_is_not_signalled_again(ledger: Ledge
     await dispatched(ledger, "sandbox")
     await call(ledger, engine=Engine(running=set()))
     engine = Engine()
-    assert (await call(ledger, engine=engine)).status_code == 204
+    assert (await call(ledger, engine=engine)).status_code == 200
     assert engine.heard == []
     assert len(await on_record(ledger)) == 1
 
@@ -108,7 +108,7 @@ async def test_with_the_engine_away_the_ledger_has_it(ledger: Ledger) -> None:
     engine = Engine()
     engine.away()
     await dispatched(ledger, "sandbox")
-    assert (await call(ledger, engine=engine)).status_code == 204
+    assert (await call(ledger, engine=engine)).status_code == 200
     assert await on_record(ledger) == [(Status.DELIVERED, Source.CALLBACK, "applied")]
 
 
@@ -148,7 +148,7 @@ async def test_what_is_not_believed_is_refused_and_moves_nothing(
 async def test_a_replayed_callback_has_no_second_effect(ledger: Ledger) -> None:
     await dispatched(ledger, "sandbox")
     for _ in range(3):
-        assert (await call(ledger, engine=Engine(running=set()))).status_code == 204
+        assert (await call(ledger, engine=Engine(running=set()))).status_code == 200
     assert len(await on_record(ledger)) == 1
 
 
@@ -210,7 +210,7 @@ async def test_a_body_beyond_the_limit_is_not_read(ledger: Ledger) -> None:
 async def test_a_callback_of_nothing_that_concerns_us_is_done(ledger: Ledger) -> None:
     made = mailgun.SUBJECTS[0].at(httpx.AsyncClient(), "https://api.example.test")
     (copy,) = [each for each in mailgun.HEARD if each.name == "a copy"]
-    assert (await call(ledger, copy.callback, by=made)).status_code == 204
+    assert (await call(ledger, copy.callback, by=made)).status_code == 200
     assert await ledger.strays.count() == {}
 
 
@@ -225,7 +225,7 @@ async def test_a_token_that_comes_back_with_another_body_is_refused(ledger: Ledg
     engine = Engine()
     made = cast("Mailgun", mailgun.SUBJECTS[0].at(httpx.AsyncClient(), "https://api.example.test"))
     await dispatched(ledger, "mailgun")
-    assert (await call(ledger, mailed("accepted"), engine=engine, by=made)).status_code == 204
+    assert (await call(ledger, mailed("accepted"), engine=engine, by=made)).status_code == 200
     assert is_problem(await call(ledger, mailed("complained"), engine=engine, by=made), 403)
     assert [each.status for each in engine.heard] == [Status.PENDING]
 
@@ -235,7 +235,7 @@ async def test_a_token_that_comes_back_with_its_own_body_is_a_retry(ledger: Ledg
     await dispatched(ledger, "mailgun")
     for _ in range(2):
         engine = Engine(running=set())
-        assert (await call(ledger, mailed("delivered"), engine=engine, by=made)).status_code == 204
+        assert (await call(ledger, mailed("delivered"), engine=engine, by=made)).status_code == 200
     assert len(await on_record(ledger)) == 1
 
 
@@ -250,7 +250,7 @@ async def test_a_batch_is_taken_whole(ledger: Ledger) -> None:
     engine = Engine()
     made = sendgrid.SUBJECTS[0].at(httpx.AsyncClient(), "https://api.example.test")
     await dispatched(ledger, "sendgrid")
-    assert (await call(ledger, BATCH, engine=engine, by=made)).status_code == 204
+    assert (await call(ledger, BATCH, engine=engine, by=made)).status_code == 200
     assert {each.attempt_key for each in engine.heard} == {EMAIL}
     assert len({each.event_id for each in engine.heard}) == len(engine.heard) == len(WORDS)
 

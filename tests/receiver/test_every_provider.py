@@ -36,7 +36,7 @@ async def test_a_signed_callback_reaches_its_notice(ledger: Ledger, subject: Sub
     await dispatched(ledger, adapter.name, subject.message.key)
     async with calling(parts(ledger, engine, [adapter])) as client:
         answer = await called(client, adapter.name, heard.callback)
-    assert (answer.status_code, answer.content) == (204, b"")
+    assert (answer.status_code, answer.content) == (200, b"")
     (seen,) = engine.heard
     assert (seen.attempt_key, seen.status, seen.is_final) == (
         subject.message.key,

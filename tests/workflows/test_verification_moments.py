@@ -325,6 +325,7 @@ async def test_an_operators_reset_sends_nothing_again_and_the_challenge_goes_on(
     assert consumed == SUCCESS
     assert (verified.state, verified.deliveries) == (ChallengeState.CONSUMED, 1)
     assert [each.attempt_key for each in case.world.sent] == [attempt_key(case.notice_key(), SMS)]
+    assert len(case.world.admitted) == 1
 
 
 def worker_of(case: Case, queue: str) -> Worker:

@@ -1,4 +1,4 @@
-"""How tests put a verification on a real engine: it is a parent, so the server with one clock will not do."""
+"""How tests put a verification, with its worlds, on an engine."""
 
 import asyncio
 from collections.abc import AsyncIterator
