@@ -20,6 +20,7 @@ from tests.activities.given import (
 )
 from workflows import calls
 from workflows.policy.controls import Control, Switch
+from workflows.policy.keys import attempt_key
 from workflows.policy.words import AttemptState, Channel, Status
 
 HONOURS = Capabilities(idempotent_for=timedelta(days=1))
@@ -117,3 +118,21 @@ async def test_the_observer_promises_nothing_and_knows_nothing() -> None:
     assert not observer.capabilities(Channel.EMAIL).reads
     assert await observer.look_up(Channel.EMAIL, "key", None) is None
     assert await observer.examine(Channel.SMS) == ()
+
+
+async def test_nothing_follows_in_earnest_a_message_that_was_only_observed(ledger: Ledger) -> None:
+    asked, provider = await admitted(ledger), Scripted("first")
+    await observe(ledger)
+    await dispatcher(ledger, provider).send(send(asked), SetClock())
+    await observe(ledger, on=False)
+    text = send(asked).model_copy(
+        update={
+            "attempt_key": attempt_key(asked.key, Channel.SMS),
+            "channel": Channel.SMS,
+            "is_fallback": True,
+        }
+    )
+
+    receipt = await dispatcher(ledger, provider).send(text, SetClock())
+
+    assert (receipt.provider, provider.crossed) == (OBSERVER, [])

@@ -23,6 +23,7 @@ from tests.receiver.deployed import (
     ASKED,
     EMAIL,
     PERSONAL,
+    PUBLIC,
     SETTINGS,
     Engine,
     calling,
@@ -263,3 +264,19 @@ async def test_errors_and_the_log_tell_nothing_of_what_was_sent(
     for callback in (Callback(body, {}), sandbox_signed(b"[" + body)):
         answer = await call(ledger, callback)
         assert not any(each in answer.text + caplog.text for each in PERSONAL)
+
+
+@pytest.mark.parametrize(
+    ("changes", "status"),
+    [
+        ({}, 404),
+        ({"STANDBY_SANDBOX_SECRET": "our-own"}, 200),
+        ({"STANDBY_PUBLIC_URL": "http://127.0.0.1:8026"}, 200),
+    ],
+)
+async def test_on_the_open_net_the_sandbox_is_heard_only_with_a_secret_of_its_own(
+    ledger: Ledger, changes: Mapping[str, str], status: int
+) -> None:
+    await dispatched(ledger, "sandbox")
+    settings = {"STANDBY_PUBLIC_URL": PUBLIC, **changes}
+    assert (await call(ledger, settings=settings)).status_code == status

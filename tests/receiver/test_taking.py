@@ -9,6 +9,7 @@ import pytest
 from temporalio.client import Client
 
 from activities import reports
+from activities.observing import OBSERVER
 from activities.providers.base import Reported
 from activities.store.errors import StoreError, Unreachable
 from activities.store.ledger import Ledger
@@ -16,7 +17,8 @@ from receiver.taking import ABREAST, Taken, Taker, named
 from tests.providers.subject import NOW
 from tests.receiver.deployed import ASKED, EMAIL, SMS, Engine, admitted, dispatched, gone
 from workflows.policy.keys import attempt_digest
-from workflows.policy.words import AttemptState, Source, Status, SuppressionReason
+from workflows.policy.models import Result
+from workflows.policy.words import AttemptState, Outcome, Source, Status, SuppressionReason
 
 
 def told(status: Status = Status.DELIVERED, **facts: Any) -> Reported:  # noqa: ANN401 - as a report has them
@@ -231,3 +233,27 @@ def test_an_event_without_an_id_is_known_by_what_it_says() -> None:
 async def test_a_notice_without_that_attempt_keeps_the_report_aside(ledger: Ledger) -> None:
     await admitted(ledger)
     assert await taker(ledger).take("sandbox", told(), at=NOW) is Taken.ASIDE
+
+
+async def test_a_run_that_stands_for_a_closed_notice_is_not_told_what_only_the_ledger_keeps(
+    ledger: Ledger,
+) -> None:
+    """A second start of a notice that the engine has forgotten hears signals, and is refused."""
+    engine = Engine()
+    await dispatched(ledger, "sandbox")
+    closed = Result(key=ASKED.key, outcome=Outcome.DELIVERED, rule="settled", closed_at=NOW)
+    await ledger.notices.close(closed, (), at=NOW)
+    assert await taker(ledger, engine).take("sandbox", told(), at=NOW) is Taken.RECORDED
+    assert engine.heard == []
+
+
+@pytest.mark.parametrize(("served", "taken"), [({"sandbox"}, Taken.SIGNALLED), (set(), Taken.ASIDE)])
+@pytest.mark.parametrize("facts", NAMED_BY.values(), ids=NAMED_BY)
+async def test_of_what_was_observed_only_a_provider_that_serves_a_channel_can_speak(
+    ledger: Ledger, facts: dict[str, Any], served: set[str], taken: Taken
+) -> None:
+    await dispatched(ledger, OBSERVER)
+    seen = reports.observation(told(Status.PENDING), EMAIL, Source.SEND, at=NOW, event_id="send")
+    await ledger.evidence.observe(seen.model_copy(update={"event_id": "send"}), at=NOW)
+    hearing = Taker(ledger, Engine().client, served=frozenset(served))
+    assert await hearing.take("sandbox", told(**facts), at=NOW) is taken

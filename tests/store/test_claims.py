@@ -252,6 +252,7 @@ async def test_a_callback_finds_its_attempt_by_digest_or_by_the_providers_id(led
     assert await whose("sandbox", digest=None, provider_id="p-7") == EMAIL
     assert await whose("another", digest=attempt_digest(EMAIL), provider_id="p-7") is None
     assert await whose("sandbox", digest=attempt_digest(SMS), provider_id="p-7") == EMAIL
+    assert await whose("another", "sandbox", digest=attempt_digest(EMAIL), provider_id=None) == EMAIL
     assert await whose("sandbox", digest=None, provider_id="p-8") is None
     assert await whose("sandbox", digest=None, provider_id=None) is None
 
