@@ -17,8 +17,8 @@ def routes(parts: Parts, trials: Trials) -> list[Route]:
     return [
         *callbacks.routes(parts),
         *notices.routes(parts),
-        *verifications.routes(parts, trials),
-        *pages.routes(parts, trials),
+        *verifications.routes(trials),
+        *pages.routes(trials),
         *unsubscribing.routes(parts),
         *health.routes(parts),
         *openapi.routes(parts),

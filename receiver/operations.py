@@ -10,6 +10,7 @@ PAGE: Final = "a page"
 NOTHING: Final = "nothing"
 
 ONCE: Final = "Idempotency-Key"
+"""Names a try or a wish for another message: the same again gets the same answer, and no second effect."""
 
 REFUSALS: Mapping[int, str] = MappingProxyType(
     {

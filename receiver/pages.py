@@ -17,7 +17,6 @@ from client.verifying import NoAnswerError
 from receiver import page
 from receiver.bodies import body
 from receiver.consuming import Trials, fresh_once
-from receiver.parts import Parts
 from receiver.problems import Problem
 from workflows.policy import return_url
 from workflows.policy.verification import Consumption
@@ -91,9 +90,9 @@ class Pages:
         return HTMLResponse(text, status, headers=self._headers)
 
 
-def routes(parts: Parts, trials: Trials | None = None) -> list[Route]:
+def routes(trials: Trials) -> list[Route]:
     """Return the routes of the pages."""
-    pages = Pages(trials or Trials(parts))
+    pages = Pages(trials)
     return [
         Route("/v/{token}", pages.show_link, methods=["GET"]),
         Route("/v/{token}", pages.take_link, methods=["POST"]),

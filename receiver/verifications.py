@@ -23,15 +23,12 @@ from receiver.access import demand_key
 from receiver.bodies import body
 from receiver.consuming import Trials, fresh_once, opaque
 from receiver.notices import PATIENCE, demand_json, not_started, parsed
-from receiver.parts import Parts
+from receiver.operations import ONCE
 from receiver.problems import Problem, away
 from receiver.verification_words import Accepted, Begun, Brought, Exchanged, Tried
 from workflows.policy import contract
 from workflows.policy.contract import ContractError
 from workflows.policy.keys import CHALLENGE
-
-HEADER: Final = "Idempotency-Key"
-"""Names a try or a wish for another message: the same again gets the same answer, and no second effect."""
 
 _LONGEST_HEADER: Final = 200
 _LARGEST: Final = 4096
@@ -135,9 +132,9 @@ class Verifications:
         return _json(told.model_dump_json())
 
 
-def routes(parts: Parts, trials: Trials | None = None) -> list[Route]:
+def routes(trials: Trials) -> list[Route]:
     """Return the routes of this module."""
-    desk = Verifications(trials or Trials(parts))
+    desk = Verifications(trials)
     return [
         Route("/verifications", desk.begin, methods=["POST"]),
         Route("/verifications/{challenge_id}", desk.tell, methods=["GET"]),
@@ -157,11 +154,11 @@ def _brought(raw: bytes) -> Brought:
 
 def _named(request: Request) -> str:
     """Return the caller's own name of a request; a new one where there is none."""
-    named = request.headers.get(HEADER)
+    named = request.headers.get(ONCE)
     if named is None:
         return fresh_once()
     if not named or len(named) > _LONGEST_HEADER or not (named.isascii() and named.isprintable()):
-        words = f"{HEADER} must be 1 to {_LONGEST_HEADER} printable ASCII characters"
+        words = f"{ONCE} must be 1 to {_LONGEST_HEADER} printable ASCII characters"
         raise Problem(HTTPStatus.BAD_REQUEST, words)
     return named
 

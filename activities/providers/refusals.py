@@ -50,7 +50,6 @@ UNREACHABLE = Meaning(Proof.REJECTED, Status.TEMPORARY_FAILURE)
 """Refused now, for a reason that may pass."""
 STOPPED = Meaning(Proof.REJECTED, opt_out=SuppressionReason.STOPPED)
 UNSUBSCRIBED = Meaning(Proof.REJECTED, opt_out=SuppressionReason.UNSUBSCRIBED)
-COMPLAINED = Meaning(Proof.REJECTED, opt_out=SuppressionReason.COMPLAINT)
 
 
 def wrong(remedy: str) -> Meaning:

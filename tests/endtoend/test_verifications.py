@@ -64,7 +64,7 @@ async def test_after_a_consumption_nothing_more_is_read_or_sent(house: House) ->
     await until(lambda: house.is_over(challenge_id))
     (delivery,) = (await house.told(challenge_id))["deliveries"]
 
-    # Past the instant at which silence would have led on to the email.
+    # Withdrawn before silence could lead on to the email.
     assert delivery["outcome"] == "withdrawn"
     assert [each["channel"] for each in await house.messages(challenge_id)] == ["sms"]
 

@@ -116,7 +116,7 @@ def app(parts: Parts, trials: Trials | None = None) -> Starlette:
     """Return the routes of verifications, and the answers of the whole app to what goes wrong."""
     trials = trials or Trials(parts, Stopwatch().evenly)
     return Starlette(
-        routes=[*pages.routes(parts, trials), *verifications.routes(parts, trials)],
+        routes=[*pages.routes(trials), *verifications.routes(trials)],
         exception_handlers={Problem: answered, HTTPException: answered},
     )
 
