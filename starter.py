@@ -2,6 +2,9 @@
 
 client = await connect(Keyring.load(Path("keys.toml")))
 handle = await start(client, {"kind": "password_reset", "event_id": "reset-1", "recipient": {...}})
+
+The notice goes on in the trace of the OpenTelemetry span that is current when `start` is awaited; what the
+backend records its own spans with is its own affair.
 """
 
 import sys

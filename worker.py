@@ -6,12 +6,12 @@ import signal
 import sys
 
 from activities.catalogue import Catalogue
-from activities.connect import connect, finish
+from activities.connect import connect, finish, measured
 from activities.discreet import PublicError
 from activities.hosting import Parts, hosted
 from activities.logs import configure, event
 from activities.settings import Settings, keyring
-from activities.telemetry import tracing
+from activities.tracing import plugins
 
 
 async def serve(settings: Settings) -> None:
@@ -21,7 +21,7 @@ async def serve(settings: Settings) -> None:
     for each in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(each, stopping.set)
     parts = Parts(settings, keyring(settings), Catalogue.load(settings.notices, settings.public_url))
-    client = await connect(parts.keyring, plugins=[tracing()])
+    client = await connect(parts.keyring, plugins=plugins(), sdk=measured(settings, os.environ))
     async with hosted(client, parts) as worker:
         event("worker started", task_queue=worker.task_queue, namespace=client.namespace)
         await stopping.wait()

@@ -12,9 +12,11 @@ from activities.catalogue import Catalogue, UnknownKind
 from activities.clock import EngineClock
 from activities.fields import FieldError
 from activities.kind import ONLY_BY_VERIFICATION
+from activities.metrics import OTHER_KIND
 from activities.store.ledger import Ledger
 from activities.store.notices import Admitted, Terms
 from activities.supplying import Supply
+from activities.transitions import UNCOUNTED, Transitions
 from workflows import calls
 from workflows.policy import address
 from workflows.policy.address import AddressError
@@ -47,10 +49,22 @@ class LedgerAdmission(calls.Admitting):
     catalogue: Catalogue
     ledger: Ledger
     supply: Supply
+    transitions: Transitions = UNCOUNTED
 
     @override
     @activity.defn(name="admit")
     async def admit(self, call: calls.Admit) -> calls.Admission:
+        answer = await self._judge(call)
+        if answer.refusal is not None:
+            self._count(call.request, answer.refusal)
+        return answer
+
+    def _count(self, request: NoticeRequest, refusal: str) -> None:
+        is_duplicate = refusal == DUPLICATE
+        kind = request.kind if is_duplicate or request.kind in self.catalogue.kinds else OTHER_KIND
+        self.transitions.meters.refused.add(kind, "duplicate" if is_duplicate else "invalid")
+
+    async def _judge(self, call: calls.Admit) -> calls.Admission:
         # The first admission holds, whatever the kind's files say since.
         standing = await self.ledger.notices.terms(call.request.key)
         if standing is not None:
@@ -78,6 +92,8 @@ class LedgerAdmission(calls.Admitting):
         admitted = await self.ledger.notices.admit(call.request, terms, at=now)
         if admitted is Admitted.DUPLICATE:
             return calls.Admission(refusal=DUPLICATE)
+        if admitted is Admitted.FRESH:
+            self.transitions.admitted(call.request.key, at=now)
         return await self._again(call, await self.ledger.notices.terms(call.request.key) or terms)
 
     async def _again(self, call: calls.Admit, standing: Terms) -> calls.Admission:
@@ -100,12 +116,8 @@ class LedgerAdmission(calls.Admitting):
         """
         if policy.challenge is None:
             return _NO_CHALLENGE
-        found = await self.ledger.challenges.of_message(request.event_id)
-        # The key says of whom and of which kind the message is.
-        if found is None or found[1].notice_key != request.key:
-            return None
-        challenge, message = found
-        return _Carried(message.number, challenge.method)
+        found = await self.supply.carried(request)
+        return None if found is None else _Carried(found.message.number, found.challenge.method)
 
 
 def left_to_others(error: UnknownKind) -> str:

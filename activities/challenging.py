@@ -17,6 +17,7 @@ from activities.admission import left_to_others
 from activities.catalogue import Catalogue, UnknownKind
 from activities.clock import EngineClock
 from activities.keyring import Keyring
+from activities.metrics import NOTHING, OTHER_KIND, Meters
 from activities.minting import Mint
 from activities.opening import Door, RefusedError, Wanted
 from activities.settings import Settings
@@ -24,7 +25,20 @@ from activities.store.challenge_rows import ChallengeRow, DeliveryRow
 from activities.store.challenges import Duplicate
 from activities.store.errors import Missing
 from activities.store.ledger import Ledger
-from workflows.challenge_calls import Ask, Challenging, Consume, End, Ended, Granted, Open, Opening, Tried
+from activities.transitions import tried
+from workflows.challenge_calls import (
+    Ask,
+    Challenging,
+    Consume,
+    End,
+    Ended,
+    Granted,
+    Open,
+    Opening,
+    Seek,
+    Sought,
+    Tried,
+)
 from workflows.policy.terms import ChallengeTerms
 from workflows.policy.verification import Denial
 from workflows.policy.words import ChallengeState
@@ -32,6 +46,9 @@ from workflows.policy.words import ChallengeState
 DUPLICATE: Final = (
     "duplicate: a verification with this challenge_id is on record already; an id is used once, for ever"
 )
+
+BEGUN_BY: Final = 4
+"""Tries, over seven seconds, by which a notice that was begun a moment ago is on record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +59,17 @@ class LedgerChallenging(Challenging):
     ledger: Ledger
     keyring: Keyring
     settings: Settings
+    meters: Meters = NOTHING
 
     @override
     @activity.defn(name="open_challenge")
     async def open(self, call: Open) -> Opening:
-        now = EngineClock().now()
+        answer = await self._judge(call, EngineClock().now())
+        if answer.refusal is not None:
+            self._count(call.request.kind, ChallengeState.REFUSED)
+        return answer
+
+    async def _judge(self, call: Open, now: datetime) -> Opening:
         # The first opening holds, whatever the kind's files say since.
         standing = await self.ledger.challenges.of_message(call.challenge_id)
         if standing is not None:
@@ -62,8 +85,15 @@ class LedgerChallenging(Challenging):
     @override
     @activity.defn(name="ask_for_message")
     async def ask(self, call: Ask) -> Granted:
-        now = EngineClock().now()
+        answer = await self._grant(call, EngineClock().now())
+        if answer.denial is not None:
+            self._count(call.request.kind, "denied")
+        return answer
+
+    async def _grant(self, call: Ask, now: datetime) -> Granted:
         terms = self._terms(call.request.kind)
+        if terms is None:
+            return Granted(denial=Denial.UNKNOWN_KIND)
         row, first = await self._found(call.challenge_id)
         open_to = opening.still_open(first, call.request, terms)
         if open_to is None:
@@ -80,8 +110,20 @@ class LedgerChallenging(Challenging):
         if not isinstance(answer, DeliveryRow):
             denial, again_at = answer
             return Granted(denial=denial, again_at=again_at)
+        if answer.asked_at == now:
+            # A retry gets the message of its first run, which was asked for then.
+            self._count(call.request.kind, "resent")
         notice = opening.message(open_to, answer, row.expires_at)
         return Granted(notice=notice, number=answer.number)
+
+    @override
+    @activity.defn(name="seek_message")
+    async def seek(self, call: Seek) -> Sought:
+        # Only what carries the challenge to where it was asked for is ever admitted under its key.
+        is_ours = await self.ledger.notices.terms(call.notice_key) is not None
+        if not is_ours and activity.info().attempt < BEGUN_BY:
+            raise ApplicationError("not yet on record", category=ApplicationErrorCategory.BENIGN)
+        return Sought(is_ours=is_ours)
 
     @override
     @activity.defn(name="consume_challenge")
@@ -97,6 +139,7 @@ class LedgerChallenging(Challenging):
         )
         if trial is None:
             raise _missing(call.challenge_id)
+        tried(self.meters, row.kind, trial)
         return Tried(
             consumed=trial.consumed, state=trial.state, result=result if trial.consumed else None, at=now
         )
@@ -108,20 +151,23 @@ class LedgerChallenging(Challenging):
         row = await self.ledger.challenges.end(call.challenge_id, call.state, at=now)
         if row is None:
             return Ended(state=call.state)
+        if row.ended_at == now:
+            self._count(row.kind, row.state)
         return Ended(state=row.state, consumed_at=row.consumed_at)
 
     async def _put_on_record(self, call: Open, wanted: Wanted, now: datetime) -> Opening:
         mint = Mint(self.keyring)
-        answer = await self.ledger.challenges.open(
-            mint.challenge(call, wanted, now), mint.destinations(wanted), wanted.terms, at=now
-        )
+        made = mint.challenge(call, wanted, now)
+        answer = await self.ledger.challenges.open(made, mint.destinations(wanted), wanted.terms, at=now)
         match answer:
             case ChallengeRow():
+                if answer is made:
+                    self._count(made.kind, "opened")
                 return self._opened(call, *await self._found(call.challenge_id))
             case Duplicate():
                 return Opening(refusal=DUPLICATE)
-            case denial, _:
-                return Opening(refusal=denial.value)
+            case denial, again_at:
+                return Opening(refusal=denial.value, again_at=again_at)
 
     def _opened(self, call: Open, row: ChallengeRow, first: DeliveryRow) -> Opening:
         """Answer for a challenge on record: a retry and a reset go on, anyone else is too late."""
@@ -129,11 +175,14 @@ class LedgerChallenging(Challenging):
             return Opening(refusal=DUPLICATE)
         kept = {"code_digits": row.code_digits, "wrong_codes": row.wrong_codes}
         return Opening(
-            terms=self._terms(call.request.kind).model_copy(update=kept),
+            terms=(self._terms(call.request.kind) or ChallengeTerms()).model_copy(update=kept),
             expires_at=row.expires_at,
             created_at=row.created_at,
             notice=opening.message(call.request, first, row.expires_at),
         )
+
+    def _count(self, kind: str, event: str) -> None:
+        self.meters.challenges.add(kind if kind in self.catalogue.kinds else OTHER_KIND, event)
 
     async def _found(self, challenge_id: str) -> tuple[ChallengeRow, DeliveryRow]:
         """Return a challenge and its first message, whose event has the challenge's id; raises Missing."""
@@ -142,19 +191,16 @@ class LedgerChallenging(Challenging):
             raise _missing(challenge_id)
         return found
 
-    def _terms(self, name: str) -> ChallengeTerms:
-        """Return the terms of today; raises ApplicationError where only another worker can know any."""
+    def _terms(self, name: str) -> ChallengeTerms | None:
+        """Return the terms of today; None where no worker has any, ApplicationError while another may."""
         try:
             terms = self.catalogue.get(name).policy.challenge
         except UnknownKind as error:
-            raise _elsewhere(str(error)) from None
+            left_to_others(error)
+            return None
         if terms is None:
-            raise _elsewhere(opening.NO_CHALLENGE)
+            left_to_others(UnknownKind(opening.NO_CHALLENGE))
         return terms
-
-
-def _elsewhere(message: str) -> ApplicationError:
-    return ApplicationError(message, type="UnknownKind", category=ApplicationErrorCategory.BENIGN)
 
 
 def _missing(challenge_id: str) -> Missing:

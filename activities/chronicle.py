@@ -7,6 +7,7 @@ from typing_extensions import override
 
 from activities.clock import EngineClock
 from activities.store.ledger import Ledger
+from activities.transitions import UNCOUNTED, Transitions
 from workflows import calls
 
 
@@ -15,12 +16,15 @@ class LedgerChronicle(calls.Chronicle):
     """Writes reports and outcomes to the ledger; each once."""
 
     ledger: Ledger
+    transitions: Transitions = UNCOUNTED
 
     @override
     @activity.defn(name="record")
     async def record(self, call: calls.Record) -> calls.Filed:
-        did = await self.ledger.evidence.observe(call.observation, at=EngineClock().now())
-        return calls.Filed(state=did.state)
+        now = EngineClock().now()
+        kept = await self.ledger.evidence.observe(call.observation, at=now)
+        self.transitions.filed(kept, at=now)
+        return calls.Filed(state=kept.state)
 
     @override
     @activity.defn(name="close")
@@ -29,5 +33,6 @@ class LedgerChronicle(calls.Chronicle):
         if call.decision is not None:
             run = activity.info().workflow_run_id or ""
             await self.ledger.decisions.put(run, call.decision, answer=None, reason=None, at=now)
-        outcome = await self.ledger.notices.close(call.result, call.attempts, at=now)
-        return calls.Closed(outcome=outcome)
+        ending = await self.ledger.notices.close(call.result, call.attempts, at=now)
+        self.transitions.closed(ending, call.result, at=now)
+        return calls.Closed(outcome=ending.outcome)

@@ -3,9 +3,11 @@
 import asyncio
 import logging
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from functools import cache
 from typing import Final, NoReturn
@@ -16,10 +18,17 @@ from temporalio.runtime import LogForwardingConfig, LoggingConfig, Runtime, Tele
 
 from activities.converter import data_converter
 from activities.discreet import PublicError
+from activities.exporting import exporter, refused, telemetry
 from activities.keyring import Keyring
+from activities.settings import Settings
+from activities.tracing import CARRYING, close
 
 PATIENCE: Final = timedelta(seconds=10)
 """Longer than a healthy engine ever takes, shorter than a person waits."""
+
+
+_ADDRESS: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s\[\]:/?#@]+)(:\d{1,5})?")
+"""Anything else the SDK would take apart, or tell of, in lines of its own."""
 
 
 class EngineUnreachableError(PublicError):
@@ -29,16 +38,22 @@ class EngineUnreachableError(PublicError):
 async def connect(
     keyring: Keyring,
     *,
-    plugins: Sequence[Plugin] = (),
+    plugins: Sequence[Plugin] = (CARRYING,),
     environ: Mapping[str, str] | None = None,
     patience: timedelta = PATIENCE,
+    sdk: Runtime | None = None,
 ) -> Client:
     """Connect by the Temporal profile of the environment (`TEMPORAL_ADDRESS`, `TEMPORAL_NAMESPACE`, ...).
 
-    Raises EngineUnreachableError; nothing is retried, whoever starts the process decides that.
+    Raises EngineUnreachableError; nothing is retried, whoever starts the process decides that. `sdk` measures
+    what the client does, where it is given.
     """
     profile = _profile(environ)
     address = profile.setdefault("target_host", "localhost:7233")
+    if not _ADDRESS.fullmatch(address) or not address.isprintable():
+        raise EngineUnreachableError(
+            "TEMPORAL_ADDRESS: is not an address: it must be like 127.0.0.1:7233, without http://"
+        )
     try:
         async with asyncio.timeout(patience.total_seconds()):
             return await Client.connect(
@@ -48,7 +63,7 @@ async def connect(
                 connect_timeout=patience,
                 # Headers carry trace context, with whatever baggage the caller's tracing has put into it.
                 header_codec_behavior=HeaderCodecBehavior.CODEC,
-                runtime=runtime(),
+                runtime=sdk or runtime(),
             )
     except (RuntimeError, TimeoutError, ValueError) as error:
         raise EngineUnreachableError(
@@ -59,10 +74,28 @@ async def connect(
 
 @cache
 def runtime() -> Runtime:
-    """Return this process's one SDK runtime, whose log lines go to Python's logging and never to stdout."""
+    """Return this process's SDK runtime, whose log lines go to Python's logging and never to stdout."""
+    return _made(TelemetryConfig())
+
+
+def measured(settings: Settings, environ: Mapping[str, str]) -> Runtime:
+    """Return the runtime of a process that serves: its metrics leave as the settings or OTEL_* say.
+
+    Call it once in a process: an address can be listened on once. Raises MetricsError.
+    """
+    exported = exporter(settings.metrics_address, environ)
+    if exported is None:
+        return runtime()
+    try:
+        return _made(telemetry(exported, environ))
+    except ValueError as error:
+        raise refused(exported, error) from None
+
+
+def _made(config: TelemetryConfig) -> Runtime:
     forwarding = LogForwardingConfig(logging.getLogger("temporalio.core"), append_target_to_name=False)
     logs = LoggingConfig(TelemetryFilter(core_level="WARN", other_level="ERROR"), forwarding=forwarding)
-    made = Runtime(telemetry=TelemetryConfig(logging=logs))
+    made = Runtime(telemetry=replace(config, logging=logs))
     Runtime.set_default(made, error_if_already_set=False)
     return made
 
@@ -73,6 +106,7 @@ def finish(code: int) -> NoReturn:
     An ordinary exit aborts in 2-10 runs of a hundred (sdk-python issue 300), and the code is lost. Close what
     must be closed before: no `finally` and no `atexit` runs after this.
     """
+    close()
     logging.shutdown()
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):

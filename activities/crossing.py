@@ -21,8 +21,10 @@ from activities.providers.provider import Provider
 from activities.providers.wire import SEND_BUDGET
 from activities.store.attempts import Fresh, Standing
 from activities.store.errors import StoreError
+from activities.store.filings import Kept
 from activities.store.ledger import Ledger
-from activities.telemetry import provider_call
+from activities.telemetry import Called, provider_call
+from activities.transitions import UNCOUNTED, Transitions
 from workflows import calls
 from workflows.policy import schedule
 from workflows.policy.models import Observation
@@ -58,6 +60,7 @@ class Crossing:
     ledger: Ledger
     pause: timedelta = KEEP_PAUSE
     """Between tries to write an outcome."""
+    transitions: Transitions = UNCOUNTED
 
     def may_repeat(self, claim: Standing) -> bool:
         """Whether the provider that was asked first will still honour the key when it is asked again."""
@@ -90,7 +93,8 @@ class Crossing:
     async def _cross(self) -> Reported:
         message, name = self.message, self.provider.name
         left = self.call.expires_at - self.clock.now()
-        with provider_call("send", attempt_key=message.key, provider=name, channel=message.channel) as traced:
+        called = Called("send", message.key, name, message.channel)
+        with provider_call(called, self.transitions.meters) as traced:
             try:
                 # A connection that comes too late must not carry the message.
                 async with asyncio.timeout(left.total_seconds()):
@@ -108,7 +112,9 @@ class Crossing:
             reported, self.call.attempt_key, Source.SEND, at=now, event_id=f"send:{self.call.channel}"
         )
         polls = schedule.poll_times(self.call.watch, now, self.call.expires_at, self.call.attempt_key)
-        await self._keep(seen, polls[0] if polls else None)
+        kept = await self._keep(seen, polls[0] if polls else None)
+        self._count(calls.Dispatch.SUBMITTED)
+        self.transitions.filed(kept, at=now, rule=self.call.rule)
         return calls.Receipt(
             dispatch=calls.Dispatch.SUBMITTED,
             provider=self.provider.name,
@@ -118,24 +124,28 @@ class Crossing:
             at=now,
         )
 
-    async def _keep(self, seen: Observation, next_at: datetime | None) -> None:
+    async def _keep(self, seen: Observation, next_at: datetime | None) -> Kept:
         """Write what the provider said, though the ledger be away for a moment: nobody could ask again."""
         for _ in range(KEEP_TRIES - 1):
             try:
-                await self.ledger.evidence.observe(seen, at=seen.at, next_at=next_at)
+                return await self.ledger.evidence.observe(seen, at=seen.at, next_at=next_at)
             except StoreError:
                 await asyncio.sleep(self.pause.total_seconds())
-            else:
-                return
-        await self.ledger.evidence.observe(seen, at=seen.at, next_at=next_at)
+        return await self.ledger.evidence.observe(seen, at=seen.at, next_at=next_at)
+
+    def _count(self, result: str) -> None:
+        self.transitions.meters.dispatches.add(self.call.channel, self.provider.name, result)
 
     async def _not_sent(self, claim: Fresh | Standing, error: NotSent | Misconfigured) -> NoReturn:
         """Give the claim back if nothing can have been accepted; the engine tries again."""
         key, words = self.call.attempt_key, str(error)
         # The refusal of a repeat says nothing about the dispatch before it.
         released = isinstance(claim, Fresh) and await self.ledger.attempts.release(key, claim, note=words)
+        if released:
+            self.transitions.given_back(key, rule=self.call.rule, at=self.clock.now())
         delay = error.retry_after if isinstance(error, NotSent) else FIX_FIRST
         wrong = isinstance(error, Misconfigured)
+        self._count("misconfigured" if wrong else "not_sent")
         event(
             "misconfigured" if wrong else "not sent",
             level=ERROR if wrong else WARNING,
@@ -152,7 +162,9 @@ class Crossing:
 
     async def _doubt(self, error: Ambiguous) -> calls.Receipt:
         key, words = self.call.attempt_key, str(error)
-        await self.ledger.attempts.doubt(key, note=words)
+        was = await self.ledger.attempts.doubt(key, note=words)
+        self._count(calls.Dispatch.AMBIGUOUS)
+        self.transitions.doubted(key, was, rule=self.call.rule, at=self.clock.now())
         event("ambiguous", level=WARNING, attempt_key=key, provider=self.provider.name, why=words)
         if error.repeatable and self.provider.capabilities(self.call.channel).idempotent_for is not None:
             raise ApplicationError(

@@ -8,8 +8,9 @@ from typing import Any
 
 from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest
 from temporalio.client import Client
+from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
 from temporalio.service import RPCError, RPCStatusCode
-from temporalio.worker import PollerBehaviorAutoscaling, Worker
+from temporalio.worker import PollerBehaviorAutoscaling, Worker, WorkerDeploymentConfig
 
 from activities.admission import LedgerAdmission
 from activities.catalogue import Catalogue
@@ -22,8 +23,9 @@ from activities.dispatching import Dispatcher
 from activities.eligibility import LedgerEligibility
 from activities.gate import Gate
 from activities.keyring import Keyring
+from activities.metrics import NOTHING, Meters, meters_of
 from activities.providers.errors import Misconfigured
-from activities.providers.provider import Prepares
+from activities.providers.provider import Prepares, Provider
 from activities.providers.registry import Providers
 from activities.providers.wire import new_client
 from activities.reading import Reader
@@ -32,6 +34,7 @@ from activities.sharing import Sharing
 from activities.store.engine import open_engine
 from activities.store.ledger import Ledger
 from activities.supplying import Supply
+from activities.transitions import Transitions
 from workflows.hosting import FAILURES, WORKFLOWS
 from workflows.sandbox import RUNNER
 
@@ -69,7 +72,7 @@ async def hosted(client: Client, parts: Parts) -> AsyncIterator[Worker]:
     async with AsyncExitStack() as stack:
         ledger = await stack.enter_async_context(open_ledger(parts.settings))
         providers = Providers(parts.settings, await stack.enter_async_context(new_client()))
-        await _demand_known(providers, parts)
+        await demand_known(providers, parts)
         await demand_namespace(client)
         worker = worker_of(client, parts, ledger, providers)
         yield await stack.enter_async_context(running(worker, client))
@@ -129,7 +132,7 @@ def worker_of(client: Client, parts: Parts, ledger: Ledger, providers: Providers
         client,
         task_queue=parts.settings.task_queue,
         workflows=WORKFLOWS,
-        activities=activities(parts, ledger, providers),
+        activities=activities(parts, ledger, providers, meters_of(client)),
         workflow_runner=RUNNER,
         workflow_failure_exception_types=FAILURES,
         graceful_shutdown_timeout=FINISH_SENDS,
@@ -137,6 +140,22 @@ def worker_of(client: Client, parts: Parts, ledger: Ledger, providers: Providers
         max_cached_workflows=OPEN_AT_ONCE,
         workflow_task_poller_behavior=PollerBehaviorAutoscaling(),
         activity_task_poller_behavior=PollerBehaviorAutoscaling(),
+        deployment_config=_version(parts.settings),
+    )
+
+
+def _version(settings: Settings) -> WorkerDeploymentConfig | None:
+    """Return under which version a worker works: each notice is pinned to the one that it began on.
+
+    A notice lives for hours, and pinning spares every change of the workflow its patch; the deployment has
+    the name of the queue.
+    """
+    if settings.build_id is None:
+        return None
+    return WorkerDeploymentConfig(
+        version=WorkerDeploymentVersion(settings.task_queue, settings.build_id),
+        use_worker_versioning=True,
+        default_versioning_behavior=VersioningBehavior.PINNED,
     )
 
 
@@ -150,17 +169,19 @@ async def open_ledger(settings: Settings) -> AsyncIterator[Ledger]:
         await engine.dispose()
 
 
-def activities(parts: Parts, ledger: Ledger, providers: Providers) -> list[Callable[..., Any]]:
+def activities(
+    parts: Parts, ledger: Ledger, providers: Providers, meters: Meters = NOTHING
+) -> list[Callable[..., Any]]:
     """Return every activity, built around one ledger and one set of providers."""
-    gate = Gate(ledger, parts.keyring)
+    gate, told = Gate(ledger, parts.keyring), Transitions(meters)
     supply = Supply(ledger, parts.keyring, parts.settings.public_url)
-    admission = LedgerAdmission(parts.catalogue, ledger, supply)
+    admission = LedgerAdmission(parts.catalogue, ledger, supply, told)
     sharing = Sharing(parts.catalogue, providers, parts.settings.share_suppressions)
-    eligibility = LedgerEligibility(gate, sharing)
-    chronicle = LedgerChronicle(ledger)
-    dispatcher = Dispatcher(gate, parts.catalogue, providers, supply)
-    delivery = ProviderDelivery(dispatcher, Reader(ledger, providers))
-    challenging = LedgerChallenging(parts.catalogue, ledger, parts.keyring, parts.settings)
+    eligibility = LedgerEligibility(gate, sharing, meters)
+    chronicle = LedgerChronicle(ledger, told)
+    dispatcher = Dispatcher(gate, parts.catalogue, providers, supply, transitions=told)
+    delivery = ProviderDelivery(dispatcher, Reader(ledger, providers, told))
+    challenging = LedgerChallenging(parts.catalogue, ledger, parts.keyring, parts.settings, meters)
     return [
         admission.admit,
         eligibility.check,
@@ -171,20 +192,26 @@ def activities(parts: Parts, ledger: Ledger, providers: Providers) -> list[Calla
         chronicle.close,
         challenging.open,
         challenging.ask,
+        challenging.seek,
         challenging.consume,
         challenging.end,
     ]
 
 
-async def _demand_known(providers: Providers, parts: Parts) -> None:
-    """Find a mistyped provider now, and not in the middle of a notice; the line says who named it."""
+async def demand_known(providers: Providers, parts: Parts, *, sends: bool = True) -> tuple[Provider, ...]:
+    """Return what serves; raises SettingsError with a line for each that is mistyped or lacks a setting.
+
+    So that is found now, and not in the middle of a notice. Who does not send needs no credentials of AWS.
+    """
     problems: dict[str, None] = {}
+    serving: dict[str, Provider] = {}
     for kind in parts.catalogue.kinds.values():
         for channel in kind.policy.route:
             chosen = kind.policy.watch(channel).provider
             try:
                 provider = providers.serving(channel, chosen)
-                if isinstance(provider, Prepares):
+                serving[provider.name] = provider
+                if sends and isinstance(provider, Prepares):
                     await provider.prepare()
             except Misconfigured as error:
                 file = parts.settings.notices / kind.name / "policy.toml"
@@ -192,3 +219,4 @@ async def _demand_known(providers: Providers, parts: Parts) -> None:
                 problems[f"{named}: {error}"] = None
     if problems:
         raise SettingsError("\n".join(problems))
+    return tuple(serving.values())

@@ -1,7 +1,8 @@
 """The keys: several to seal payloads, one of them current, and one to hash addresses, which never changes.
 
-A worker reads its file once, at the start. After a rotation, give the new file to every worker and restart
-them; old keys stay in the file for as long as a history sealed under them may be read.
+A process reads its file once, at the start. A key is rotated in two steps, each with the new file for every
+process and a restart: first it is added, so that all can open what will be sealed with it, then it is used.
+Old keys stay in the file for as long as a history sealed under them may be read.
 """
 
 import base64
@@ -15,7 +16,7 @@ import stat
 import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
@@ -64,12 +65,29 @@ class Keyring:
             raise KeyringError(f"key file {path}: {error}") from None
 
     @classmethod
-    def rotate(cls, path: Path) -> Self:
-        """Add a key to a file and make it current; raises KeyringError as `load` does."""
+    def add(cls, path: Path) -> str:
+        """Add a key to a file, which only opens, and return its id; raises KeyringError as `load` does."""
         old, name = cls.load(path), _new_id()
-        made = cls(name, MappingProxyType({**old.payload, name: _new_key()}), old.address)
+        _write(path, replace(old, payload=MappingProxyType({**old.payload, name: _new_key()})))
+        return name
+
+    @classmethod
+    def use(cls, path: Path, name: str | None = None) -> Self:
+        """Make a key of a file the current one: the last that was added, unless one is named.
+
+        Raises KeyringError where the file has no such key.
+        """
+        old = cls.load(path)
+        if name is not None and name not in old.payload:
+            raise KeyringError(f"key file {path}: has no key {name!r}; it has {', '.join(old.payload)}")
+        made = replace(old, current=name or [*old.payload][-1])
         _write(path, made)
         return made
+
+    @classmethod
+    def rotate(cls, path: Path) -> Self:
+        """Add a key to a file and make it current; raises KeyringError as `load` does."""
+        return cls.use(path, cls.add(path))
 
     @classmethod
     def plaintext(cls) -> Self:

@@ -14,6 +14,7 @@ from activities.store.challenge_rows import DeliveryRow
 from activities.supplying import StandIns
 from workflows.challenge_calls import Open
 from workflows.policy import address, return_url, verification_contract
+from workflows.policy.address import AddressError
 from workflows.policy.contract import ContractError
 from workflows.policy.models import NoticeRequest, Recipient
 from workflows.policy.terms import ChallengeTerms, Policy
@@ -66,6 +67,7 @@ class Door:
             email=request.to.email if Channel.EMAIL in channels else None,
             phone=request.to.phone if Channel.SMS in channels else None,
         )
+        _demand_canonical(to)
         return Wanted(request.model_copy(update={"to": to}), terms, expires_at)
 
     def _demand_links(self, request: VerificationRequest) -> None:
@@ -100,6 +102,17 @@ def message(request: VerificationRequest, sent: DeliveryRow, expires_at: datetim
         fields=request.fields,
         expires_at=expires_at,
     )
+
+
+def _demand_canonical(to: Destination) -> None:
+    """Refuse an address that has no canonical form, under which the ledger could count it."""
+    for channel in Channel:
+        written = to.address(channel)
+        try:
+            if written is not None:
+                address.canonical(channel, written)
+        except AddressError as error:
+            raise RefusedError(f"to.{error}") from None
 
 
 def _goes(request: VerificationRequest, terms: ChallengeTerms) -> bool:

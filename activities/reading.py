@@ -8,13 +8,15 @@ from temporalio.exceptions import ApplicationError
 
 from activities import reports
 from activities.clock import EngineClock
+from activities.instruments import NONE
 from activities.observing import OBSERVER
 from activities.providers.errors import Misconfigured, ReadFailed
 from activities.providers.provider import Provider
 from activities.providers.registry import Providers
 from activities.store.attempts import AttemptRow
 from activities.store.ledger import Ledger
-from activities.telemetry import provider_call
+from activities.telemetry import Called, provider_call
+from activities.transitions import UNCOUNTED, Transitions
 from workflows import calls
 from workflows.policy.controls import allows
 from workflows.policy.keys import attempted
@@ -28,12 +30,17 @@ class Reader:
 
     ledger: Ledger
     providers: Providers
+    transitions: Transitions = UNCOUNTED
 
     async def look_up(self, call: calls.LookUp, clock: EngineClock) -> calls.Report:
         """Ask once; raises ApplicationError where no answer could be had."""
         if call.decision is not None:
             run = activity.info().workflow_run_id or ""
-            await self.ledger.decisions.put(run, call.decision, answer=None, reason=None, at=clock.now())
+            now = clock.now()
+            put = await self.ledger.decisions.put(run, call.decision, answer=None, reason=None, at=now)
+            if put.is_new and call.due_at is not None:
+                channel = attempted(call.attempt_key).channel
+                self.transitions.meters.poll_lateness.record(now - call.due_at, channel)
         row = await self.ledger.attempts.find(call.attempt_key)
         if row is None or row.state is AttemptState.PLANNED:
             return calls.Report(unclaimed=True, at=clock.now())
@@ -53,22 +60,30 @@ class Reader:
                 # The worker that has an ambiguous dispatch may still conclude it in the ledger.
                 readable = row.state is AttemptState.AMBIGUOUS
                 return _on_record(row, clock.now()).model_copy(update={"readable": readable})
-            with provider_call(
-                "look_up", attempt_key=call.attempt_key, provider=provider.name, channel=channel
-            ) as traced:
+            called = Called("look_up", call.attempt_key, provider.name, channel)
+            with provider_call(called, self.transitions.meters) as traced:
                 reported = await provider.look_up(channel, call.attempt_key, row.provider_id)
                 if reported is not None:
                     traced.answered(reported.status)
         except (ReadFailed, Misconfigured) as error:
+            self._count(row, "failed")
             raise ApplicationError(str(error), type=type(error).__name__) from None
         if reported is None:
+            self._count(row, "nothing")
             await self.ledger.notices.set_next(row.notice_key, call.next_at)
             return calls.Report(at=clock.now())
         seen = reports.observation(
             reported, call.attempt_key, Source.POLL, at=clock.now(), event_id=self._event_id(call)
         )
-        did = await self.ledger.evidence.observe(seen, at=clock.now(), next_at=call.next_at)
-        return calls.Report(observation=seen, state=did.state, at=clock.now())
+        now = clock.now()
+        kept = await self.ledger.evidence.observe(seen, at=now, next_at=call.next_at)
+        if kept.filings:
+            self._count(row, "answered")
+        self.transitions.filed(kept, at=now, rule=call.decision.rule if call.decision else None)
+        return calls.Report(observation=seen, state=kept.state, at=clock.now())
+
+    def _count(self, row: AttemptRow, result: str) -> None:
+        self.transitions.meters.reads.add(row.channel, row.provider or NONE, result)
 
     @staticmethod
     def _event_id(call: calls.LookUp) -> str:

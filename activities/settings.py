@@ -16,7 +16,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, V
 from activities import accounts
 from activities.discreet import PublicError
 from activities.keyring import Keyring
-from activities.variables import Credential, EmailSender, Flag, Links, Origin, SmsSender
+from activities.variables import Bind, BuildId, Credential, EmailSender, Flag, Links, Origin, SmsSender
+from workflows.policy.terms import Duration
 
 PREFIX = "STANDBY_"
 
@@ -81,6 +82,8 @@ class Settings(BaseModel):
     """The provider of email, by name."""
     sms: str = Field(default="sandbox", min_length=1)
     task_queue: str = Field(default="standby", min_length=1)
+    build_id: BuildId | None = None
+    """What this code is called, where workers are versioned: a notice stays with the code it began on."""
     email_from: EmailSender | None = None
     """The sender of email, unless the provider's own account says otherwise."""
     sms_from: SmsSender | None = None
@@ -93,6 +96,14 @@ class Settings(BaseModel):
     """What backends show to the receiver."""
     api_key_next: Credential | None = None
     """Shown instead while one key gives way to another."""
+    keep_evidence: Duration | None = None
+    """How long the ledger keeps the evidence of what has closed, where it is pruned."""
+    ui_origin: Origin | None = None
+    """Where the Temporal UI is: its pages may have payloads decoded by the receiver."""
+    codec_key: Credential | None = None
+    """What people show to the receiver to have payloads decoded."""
+    metrics_address: Bind | None = None
+    """Where a process offers its metrics to Prometheus."""
     share_suppressions: Flag = False
     """Whether what is suppressed here is also put on the lists that providers keep."""
     log: LogFormat = LogFormat.JSON
@@ -156,7 +167,11 @@ class _Field(NamedTuple):
 
     def kept_in(self, file: Path) -> str | Credential:
         """Read a value from a file; a credential remembers where it came from."""
-        return Credential.kept_in(file) if self.is_credential else file.read_text().strip()
+        if self.is_credential:
+            return Credential.kept_in(file)
+        if not (text := file.read_text().strip()):
+            raise ValueError("is empty: it must hold the value")
+        return text
 
 
 def _fields(model: type[BaseModel], *account: str) -> Iterator[tuple[str, _Field]]:

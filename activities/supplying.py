@@ -14,13 +14,15 @@ from activities import unsubscribing
 from activities.challenge import LINK, Secrets, Seed, derive
 from activities.keyring import Keyring
 from activities.providers.errors import Misconfigured
+from activities.store.carrying import Bar, Bearer, Carried
 from activities.store.challenge_rows import ChallengeRow
 from activities.store.ledger import Ledger
 from workflows import calls
 from workflows.policy import address
-from workflows.policy.models import Fields
+from workflows.policy.keys import parts
+from workflows.policy.models import Fields, NoticeRequest
 from workflows.policy.terms import Policy
-from workflows.policy.words import ChallengeState, Channel, Method
+from workflows.policy.words import Channel, Method
 
 VERIFY_URL: Final = "verify_url"
 CODE: Final = "code"
@@ -71,27 +73,36 @@ class Supply:
         """Return what proves a kind's templates on this deployment."""
         return StandIns(self.public_url, method)
 
-    async def fields(self, call: calls.Send, policy: Policy, now: datetime) -> Fields | None:
-        """Return the request's fields with what is supplied; None where its challenge is over.
+    async def carried(self, request: NoticeRequest) -> Carried | None:
+        """Return the message of a challenge that a notice is: to the addresses that it was asked for.
+
+        Raises AddressError for an address that is none, StoreError where the ledger cannot be read.
+        """
+        return await self.ledger.challenges.carried(self._bearer(request))
+
+    async def fields(self, call: calls.Send, policy: Policy, now: datetime) -> Fields | Bar:
+        """Return the request's fields with what is supplied, or why its challenge is not sent.
 
         Raises Misconfigured where no link can be made or a key is gone, StoreError where the ledger cannot be
         read.
         """
         secrets = _NOTHING
         if policy.challenge is not None:
-            row = await self._active(call, now)
-            if row is None:
-                return None
-            secrets = self._secrets(row)
+            carried = await self.carried(call.request)
+            bar = Bar.FOREIGN if carried is None else carried.bar(now)
+            if carried is None or bar is not None:
+                return bar or Bar.FOREIGN
+            secrets = self._secrets(carried.challenge)
         return _joined(call.request.fields, policy, secrets, self._end(call, policy))
 
-    async def _active(self, call: calls.Send, now: datetime) -> ChallengeRow | None:
-        found = await self.ledger.challenges.of_message(call.request.event_id)
-        if found is None:
-            return None
-        row, message = found
-        is_open = row.state is ChallengeState.ACTIVE and now < row.expires_at
-        return row if is_open and message.notice_key == call.request.key else None
+    def _bearer(self, request: NoticeRequest) -> Bearer:
+        given = {channel: request.recipient.address(channel) for channel in Channel}
+        hashes = {
+            channel: self.keyring.address_hash(channel, address.canonical(channel, written))
+            for channel, written in given.items()
+            if written is not None
+        }
+        return Bearer(request.key, parts(request.key).event_id, hashes)
 
     def _secrets(self, row: ChallengeRow) -> Mapping[str, str]:
         if self.public_url is None and row.method is not Method.CODE:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Final, Self
 
 import httpx
-from pydantic import AfterValidator, BeforeValidator, GetCoreSchemaHandler
+from pydantic import AfterValidator, BeforeValidator, GetCoreSchemaHandler, StringConstraints
 from pydantic_core import CoreSchema, core_schema
 
 from workflows.policy import address, return_url
@@ -15,6 +15,7 @@ from workflows.policy import address, return_url
 _FLAGS: Final = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 _ORIGIN: Final = re.compile(r"https?://[^\s/?#@]+/?")
 _LINK: Final = re.compile(r"(https?://[^\s/?#@]+)(/[^\s?#]*)?")
+_BIND: Final = re.compile(r"(\[[0-9a-fA-F:.]+\]|[0-9.]+):[0-9]{1,5}")
 _WORD: Final = re.compile(r"[!-~]+")
 _LONGEST_SENDER: Final = 200
 _LAST_PORT: Final = 65_535
@@ -86,6 +87,18 @@ def _links(value: tuple[str, ...]) -> tuple[str, ...]:
     return value
 
 
+def _bind(value: str) -> str:
+    if not _BIND.fullmatch(value) or not 0 < int(value.rpartition(":")[2]) <= _LAST_PORT:
+        raise ValueError("must be like 127.0.0.1:9464")
+    return value
+
+
+Bind = Annotated[str, AfterValidator(_bind)]
+"""An address and a port to listen on."""
+
+BuildId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
+"""A version of the code, such as a commit: letters, digits, dots and dashes."""
+
 Links = Annotated[tuple[str, ...], BeforeValidator(_words), AfterValidator(_links)]
 """Beginnings of links: an origin, and a path or none; no query."""
 
@@ -155,4 +168,7 @@ def _secret(file: Path) -> str:
     """Read a file that can hold a secret; raises OSError or ValueError for any other."""
     if not file.is_file() or file.stat().st_size > _LONGEST_SECRET:
         raise OSError("no file of a secret's size")
-    return file.read_text().strip()
+    secret = file.read_text().strip()
+    if not secret:
+        raise ValueError("is empty: it must hold the secret, one word of printable ASCII")
+    return secret

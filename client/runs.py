@@ -16,6 +16,7 @@ from temporalio.client import (
     WorkflowQueryFailedError,
     WorkflowQueryRejectedError,
 )
+from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError, RPCStatusCode
 
 from activities.discreet import tell
@@ -65,12 +66,19 @@ async def look(client: Client, key: str) -> Run | None:
         if is_unknown(error):
             return None
         raise
-    if described.status is not WorkflowExecutionStatus.RUNNING:
-        return await concluded(handle)
     try:
+        if described.status is not WorkflowExecutionStatus.RUNNING:
+            return await concluded(handle)
         return Run(evidence=await handle.query(Notice.evidence, rpc_timeout=PATIENCE))
+    except ApplicationError as error:
+        return Run(note=_unreadable(error))
     except (RPCError, WorkflowQueryFailedError, WorkflowQueryRejectedError):
         return Run(note=await _silence(client, handle))
+
+
+def _unreadable(error: ApplicationError) -> str:
+    """Say that the codec could not open what the engine has: it is sealed under a key that is not here."""
+    return f"what the engine has of it cannot be opened here: {tell(error)}"
 
 
 async def _silence(client: Client, handle: Handle) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable
 from datetime import timedelta
+from logging import ERROR
 from typing import Final, NamedTuple, TypeVar
 
 from temporalio.client import (
@@ -13,12 +14,14 @@ from temporalio.client import (
     WorkflowUpdateRPCTimeoutOrCancelledError,
 )
 from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
-from temporalio.exceptions import WorkflowAlreadyStartedError
+from temporalio.exceptions import ApplicationError, WorkflowAlreadyStartedError
 from temporalio.service import RPCError
 
 from activities.discreet import PublicError, tell
+from activities.logs import event
 from client.runs import is_unknown
 from client.starting import QUEUE, repeatedly
+from workflows import attributes
 from workflows.policy import verification_telling
 from workflows.policy.keys import challenge_of, verification_id
 from workflows.policy.verification import (
@@ -42,7 +45,7 @@ T = TypeVar("T")
 
 
 class NoAnswerError(PublicError):
-    """The engine cannot be reached, or no worker answered: whether the update was done is not known."""
+    """No engine or no worker answered, or with a key that is not here: what was done is not known."""
 
     def __init__(self) -> None:
         super().__init__("nothing answered in time; the same request again is safe")
@@ -79,7 +82,10 @@ async def _begin(client: Client, request: VerificationRequest, name: str, task_q
             # Not USE_EXISTING: its answer does not tell a run that is new from one that was there.
             id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
             static_summary=verification_telling.title(request.account_id, request.purpose),
-            static_details="One challenge to one account; its messages are notices of their own.",
+            static_details=f"Messages are notices of their own. In a terminal: `standby show {name}`",
+            search_attributes=attributes.verifying(
+                request.kind, request.challenge_id or "", request.account_id
+            ),
         )
     except WorkflowAlreadyStartedError:
         return Begun(client.get_workflow_handle_for(Verification.run, name), is_new=False)
@@ -137,6 +143,8 @@ async def _answer(update: Awaitable[T], patience: timedelta) -> T | None:
         raise NoAnswerError from None
     except (TimeoutError, WorkflowUpdateRPCTimeoutOrCancelledError):
         raise NoAnswerError from None
+    except ApplicationError as error:
+        raise _unreadable(error) from None
 
 
 async def _ended(handle: Handle, patience: timedelta) -> Opened | None:
@@ -149,8 +157,17 @@ async def _ended(handle: Handle, patience: timedelta) -> Opened | None:
         return Opened(challenge_id=challenge_id, refusal=tell(error.cause))
     except (RPCError, TimeoutError):
         return None
-    refused = result.state is ChallengeState.REFUSED
-    return Opened(challenge_id=challenge_id, refusal=(result.reason or "refused") if refused else None)
+    except ApplicationError as error:
+        raise _unreadable(error) from None
+    if result.state is not ChallengeState.REFUSED:
+        return Opened(challenge_id=challenge_id)
+    return Opened(challenge_id=challenge_id, refusal=result.reason or "refused", again_at=result.again_at)
+
+
+def _unreadable(error: ApplicationError) -> NoAnswerError:
+    """Put on the log why an answer could not be decoded: most likely a key that the workers have by now."""
+    event("the engine's answer cannot be read", level=ERROR, why=tell(error))
+    return NoAnswerError()
 
 
 def _handle(client: Client, challenge_id: str) -> Handle:

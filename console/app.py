@@ -11,6 +11,7 @@ from typing import Annotated, Final
 import typer
 from rich.console import Console
 
+from client import exporting
 from console import controls, keys, suppressions
 from console.demo import demonstrate
 from console.deployment import PASSED_OVER
@@ -18,12 +19,19 @@ from console.dev import Ports, develop
 from console.doctor import doctor
 from console.engine import EngineAt
 from console.exits import TRACEBACK, Exit, Stop, ending
+from console.explaining import explain_again
+from console.exporting import export, verify_export
+from console.listing import list_notices
 from console.migrating import migrate
 from console.observing import observe_report
 from console.providers import providers
+from console.pruning import prune
 from console.receiving import PORT, receiver
+from console.retrying import retry
 from console.sending import send
+from console.setup import setup
 from console.showing import show, withdraw
+from console.watching import watch
 from receiver.serving import CannotListenError
 from workflows.policy import contract, verification_contract
 
@@ -45,10 +53,18 @@ _LAST: Final = 65_535
 app.command(rich_help_panel=NOTICES)(send)
 app.command(rich_help_panel=NOTICES)(show)
 app.command(rich_help_panel=NOTICES)(withdraw)
+app.command(rich_help_panel=NOTICES)(retry)
+app.command(name="explain", rich_help_panel=NOTICES)(explain_again)
+app.command(rich_help_panel=NOTICES)(export)
+app.command(name="verify-export", rich_help_panel=NOTICES)(verify_export)
+app.command(name="list", rich_help_panel=NOTICES)(list_notices)
+app.command(rich_help_panel=NOTICES)(watch)
 app.command(rich_help_panel=OPERATION)(receiver)
 app.command(rich_help_panel=OPERATION)(doctor)
 app.command(rich_help_panel=OPERATION)(providers)
 app.command(rich_help_panel=OPERATION)(migrate)
+app.command(rich_help_panel=OPERATION)(setup)
+app.command(rich_help_panel=OPERATION)(prune)
 app.command(name="observe-report", rich_help_panel=OPERATION)(observe_report)
 app.add_typer(controls.app, name="controls", rich_help_panel=OPERATION)
 app.add_typer(keys.app, name="key", rich_help_panel=OPERATION)
@@ -56,10 +72,11 @@ app.add_typer(suppressions.app, name="suppressions", rich_help_panel=OPERATION)
 
 
 class Document(StrEnum):
-    """What a backend writes."""
+    """What a backend writes, and what an auditor reads."""
 
     NOTICE = "notice"
     VERIFICATION = "verification"
+    EXPORT = "export"
 
 
 def _version(asked: bool) -> None:  # noqa: FBT001 - an option's callback
@@ -90,12 +107,18 @@ def standby(
 def schema(
     of: Annotated[Document, typer.Argument(help="What is asked for.")] = Document.NOTICE,
 ) -> None:
-    """Print the JSON Schema of a notice, or of a verification.
+    """Print the JSON Schema of a notice, of a verification, or of an export.
 
     Example: standby schema verification > verification.schema.json
     """
-    door = contract if of is Document.NOTICE else verification_contract
-    typer.echo(door.published(), nl=False)
+    match of:
+        case Document.NOTICE:
+            text = contract.published()
+        case Document.VERIFICATION:
+            text = verification_contract.published()
+        case Document.EXPORT:
+            text = exporting.published()
+    typer.echo(text, nl=False)
 
 
 @app.command(rich_help_panel=DEVELOPMENT)

@@ -7,18 +7,21 @@ from typing import Final
 
 import typer
 from rich.table import Table
-from temporalio.client import Client
+from temporalio.client import Client, WorkflowQueryFailedError, WorkflowQueryRejectedError
+from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
 
+from activities.discreet import PublicError
 from activities.hosting import open_ledger
 from activities.store.challenge_rows import ChallengeStory, Delivered
 from client import runs
 from console import tables
 from console.deployment import Deployment
-from console.exits import Exit, Stop
+from console.exits import Exit, Stop, ending
 from console.page import Clock
 from workflows.policy.keys import challenge_of, verification_id
-from workflows.policy.words import ChallengeState
+from workflows.policy.verification import Told
+from workflows.policy.words import ChallengeState, Method, Outcome
 from workflows.verification import Verification
 
 PREFIX: Final = verification_id("")
@@ -32,6 +35,9 @@ _MEANS: Final = {
     ChallengeState.WITHDRAWN: "the caller no longer needed it",
     ChallengeState.REFUSED: "it was never opened",
 }
+_LAPSED: Final = "its time is over, and its secrets fail; no worker has ended it yet (is a worker running?)"
+_WAYS: Final = {Method.LINK: "by link", Method.CODE: "by code", Method.BOTH: "by link or code"}
+_REFUSED: Final = "refused, and nothing was sent: no notice was admitted for it, or its key is another's"
 
 
 def show(name: str, *, as_json: bool) -> None:
@@ -40,16 +46,17 @@ def show(name: str, *, as_json: bool) -> None:
     if as_json:
         typer.echo(story.model_dump_json(indent=2))
         return
+    clock = Clock(datetime.now(UTC))
     typer.echo(verification_id(story.challenge_id))
-    typer.echo(f"{story.state}: {_MEANS[story.state]}")
-    tables.show(_facts(story, Clock(datetime.now(UTC))))
+    typer.echo(f"{story.state}: {_meaning(story, clock)}")
+    tables.show(_facts(story, clock))
 
 
 def withdraw(name: str) -> None:
     """End a verification that is no longer needed."""
     challenge_id = _checked(name)
     asyncio.run(_withdraw(Deployment.here(), challenge_id))
-    typer.echo(f"{name}: withdrawal asked for; nothing further is sent, and its secrets fail from now on")
+    typer.echo(f"{name}: withdrawal asked for; nothing further is sent, and its link or code no longer works")
 
 
 def _checked(name: str) -> str:
@@ -64,7 +71,33 @@ async def _story(deployment: Deployment, challenge_id: str) -> ChallengeStory:
         story = await ledger.challenge_story(challenge_id)
     if story is None:
         raise Stop(Exit.BAD_INPUT, f"{verification_id(challenge_id)}: no such verification is on record")
-    return story
+    if all(each.phase for each in story.deliveries):
+        return story
+    # What was never admitted is on no record but the engine's.
+    told = {each.number: each for each in await _told(deployment, challenge_id)}
+    deliveries = tuple(_closed(each, told.get(each.number)) for each in story.deliveries)
+    return story.model_copy(update={"deliveries": deliveries})
+
+
+async def _told(deployment: Deployment, challenge_id: str) -> tuple[Told, ...]:
+    """Ask the engine for the messages; where it does not answer, what the ledger has is worth telling."""
+    try:
+        client = await deployment.engine(runs.PATIENCE)
+        handle = client.get_workflow_handle_for(Verification.run, verification_id(challenge_id))
+        return (await handle.query(Verification.evidence, rpc_timeout=runs.PATIENCE)).messages
+    except (PublicError, RPCError, ApplicationError) as error:
+        unknown = isinstance(error, RPCError) and runs.is_unknown(error)
+        why = "the engine knows no run of it" if unknown else ending(error).lines[0]
+    except (WorkflowQueryFailedError, WorkflowQueryRejectedError):
+        why = "its workflow cannot be asked"
+    typer.echo(f"note: what no worker has admitted is as of the ledger: {why}", err=True)
+    return ()
+
+
+def _closed(message: Delivered, told: Told | None) -> Delivered:
+    if message.phase is not None or told is None:
+        return message
+    return message.model_copy(update={"outcome": told.outcome})
 
 
 async def _withdraw(deployment: Deployment, challenge_id: str) -> None:
@@ -78,18 +111,35 @@ async def _withdraw(deployment: Deployment, challenge_id: str) -> None:
         raise
 
 
+def _meaning(story: ChallengeStory, clock: Clock) -> str:
+    has_lapsed = story.state is ChallengeState.ACTIVE and clock.now >= story.expires_at
+    return _LAPSED if has_lapsed else _MEANS[story.state]
+
+
 def _facts(story: ChallengeStory, clock: Clock) -> Table:
     made = tables.table("fact", "when (UTC)", "what")
-    made.add_row("challenge created", clock.both(story.created_at), f"{story.purpose}, by {story.method}")
+    what = f"{story.purpose} of {story.account_id}, {_WAYS[story.method]}"
+    made.add_row("challenge created", clock.both(story.created_at), what)
     for each in story.deliveries:
         made.add_row(*_asked(each, clock))
         made.add_row(*_transport(each, clock))
     consumed = clock.both(story.consumed_at) if story.consumed_at else "-"
-    made.add_row("challenge consumed", consumed, f"{story.wrong_codes} wrong codes")
+    made.add_row("challenge consumed", consumed, _guesses(story))
     made.add_row("expires", clock.both(story.expires_at), "")
     if story.ended_at is not None:
-        made.add_row("ended", clock.both(story.ended_at), "")
+        made.add_row("ended", clock.both(story.ended_at), story.state)
     return made
+
+
+def _guesses(story: ChallengeStory) -> str:
+    """Count wrong codes; a link cannot be guessed."""
+    match story.method, story.wrong_codes:
+        case Method.LINK, _:
+            return ""
+        case _, 1:
+            return "1 wrong code"
+        case _, count:
+            return f"{count or 'no'} wrong codes"
 
 
 def _asked(message: Delivered, clock: Clock) -> Iterator[str]:
@@ -102,4 +152,5 @@ def _transport(message: Delivered, clock: Clock) -> Iterator[str]:
     yield f"message {message.number} transport"
     yield clock.both(message.closed_at) if message.closed_at else "-"
     where = message.outcome or message.phase or "no worker has admitted it yet"
-    yield f"{where}; see: standby show {message.notice_key}"
+    never = message.phase is None and message.outcome is Outcome.REFUSED
+    yield f"{_REFUSED if never else where}; see: standby show {message.notice_key}"

@@ -26,6 +26,7 @@ from activities.readiness import Signer, ready
 from activities.settings import PREFIX, Settings, SettingsError, keyring
 from activities.store.database import parsed
 from activities.store.errors import place
+from console import aside
 from console.deployment import PASSED_OVER, Deployment
 from console.providers import told
 from console.retention import kept_long_enough
@@ -115,13 +116,15 @@ def _chosen(settings: Settings) -> Finding:
 
 def _keys(settings: Settings) -> tuple[Finding, ...]:
     try:
-        current = keyring(settings).current
+        ring = keyring(settings)
     except (KeyringError, SettingsError) as error:
         return faults(KEYS, error)
-    if current is None:
+    if ring.current is None:
         says = "STANDBY_PLAINTEXT is set, so nothing is sealed: for development only"
         return (Finding(Level.NOTE, KEYS, says),)
-    return (Finding(Level.OK, KEYS, f"{current} seals what the engine stores"),)
+    others = [each for each in ring.payload if each != ring.current]
+    opening = f"; what {', '.join(others)} has sealed can be read as well" if others else ""
+    return (Finding(Level.OK, KEYS, f"{ring.current} seals what the engine stores{opening}"),)
 
 
 def _kinds(folder: Path, public_url: str | None) -> tuple[Mapping[str, Policy] | None, tuple[Finding, ...]]:
@@ -135,19 +138,11 @@ def _kinds(folder: Path, public_url: str | None) -> tuple[Mapping[str, Policy] |
 
 
 async def _ledger(settings: Settings) -> tuple[Finding, ...]:
-    url = parsed(settings.database_url.get_secret_value())
-    where = place(url)
-    file = (url.database or "").partition("?")[0]
-    # Opening a file that is not there would make one.
-    if url.get_backend_name() == "sqlite" and not _exists(file):
-        says = f"{where} does not exist: run standby migrate, or correct STANDBY_DATABASE_URL"
-        return (Finding(Level.PROBLEM, LEDGER, says),)
-    async with open_ledger(settings):
-        return (Finding(Level.OK, LEDGER, f"{where} can be reached, and is migrated"),)
-
-
-def _exists(file: str) -> bool:
-    return file.startswith("file:") or Path(file).exists()
+    where = place(parsed(settings.database_url.get_secret_value()))
+    async with open_ledger(settings) as ledger:
+        there = Finding(Level.OK, LEDGER, f"{where} can be reached, and is migrated")
+        kept = aside.told(await ledger.strays.counted())
+    return (there, Finding(Level.NOTE, LEDGER, kept)) if kept else (there,)
 
 
 def _named(settings: Settings, policies: Mapping[str, Policy] | None) -> Iterator[_Named]:

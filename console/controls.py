@@ -24,11 +24,11 @@ app = typer.Typer()
 
 MEANS: Final[Mapping[Switch, str]] = MappingProxyType(
     {
-        Switch.DISPATCH: "messages go out (off: they wait)",
+        Switch.DISPATCH: "messages go out",
         Switch.FALLBACK: "a second channel may be used",
         Switch.RECONCILE: "providers are asked what became",
         Switch.RESEND: "people may ask for another message",
-        Switch.AUTOMATIC_RESEND: "another message goes out unasked",
+        Switch.AUTOMATIC_RESEND: "another message goes out unasked, where its kind says so",
         Switch.OBSERVE: "nothing leaves, all is recorded",
     }
 )
@@ -86,32 +86,38 @@ def set_control(
     if as_json:
         typer.echo(json.dumps({**_as_json(change), "was": shown(was)}))
         return
-    effect = OTHERWISE[switch] if shown(control) == "off" else MEANS[switch]
-    before = " as before" if shown(was) == shown(control) else f" (was {shown(was)})"
-    typer.echo(f"{switch}: {shown(control)}{before}; from now on {effect}")
+    before = "as before" if shown(was) == shown(control) else f"was {shown(was)}"
+    typer.echo(f"{switch}: {shown(control)} ({before}); from the next effect on: {_effect(switch, control)}")
 
 
 @app.command()
 def log(
     *,
-    last: Annotated[int, typer.Option(min=1, max=1000, help="How many settings.")] = 20,
+    last: Annotated[int, typer.Option(min=1, help="How many settings.")] = 20,
+    every: Annotated[bool, typer.Option("--all", help="Every setting there ever was.")] = False,
     as_json: Json = False,
 ) -> None:
-    """List what was set, newest first.
+    """List what was set, newest first; what is left out is counted.
 
     Example: standby controls log --last 50
     """
-    changes = asyncio.run(_log(Deployment.here(), last))
+    changes = asyncio.run(_log(Deployment.here()))
+    listed = changes if every else changes[:last]
     if as_json:
-        typer.echo(json.dumps([_as_json(each) for each in changes]))
-        return
+        typer.echo(json.dumps([_as_json(each) for each in listed]))
+    elif listed:
+        _show(listed)
+    else:
+        typer.echo("nothing was ever set: every control is as it comes")
+    if more := len(changes) - len(listed):
+        typer.echo(f"not listed: {more} earlier; to see them: standby controls log --all", err=as_json)
+
+
+def _show(changes: tuple[ControlChange, ...]) -> None:
     table = tables.table("when (UTC)", "control", "set to", "by", "why")
     for each in changes:
         table.add_row(moment(each.changed_at), each.name, shown(each.control), each.changed_by, each.why)
-    if changes:
-        tables.show(table)
-    else:
-        typer.echo("nothing was ever set: every control is as it comes")
+    tables.show(table)
 
 
 def shown(control: Control) -> str:
@@ -119,6 +125,17 @@ def shown(control: Control) -> str:
     if not control.on or not control.percent:
         return "off"
     return "on" if control.percent == _WHOLE else f"{control.percent}%"
+
+
+def _effect(switch: Switch, control: Control) -> str:
+    """Say what a setting brings about; a share is two things at once."""
+    match shown(control):
+        case "on":
+            return MEANS[switch]
+        case "off":
+            return OTHERWISE[switch]
+        case share:
+            return f"for {share} of the notices, {MEANS[switch]}; for all others, {OTHERWISE[switch]}"
 
 
 def _list(board: Mapping[Switch, ControlChange], *, as_json: bool) -> None:
@@ -195,9 +212,9 @@ async def _board(deployment: Deployment) -> dict[Switch, ControlChange]:
         return await ledger.controls.board()
 
 
-async def _log(deployment: Deployment, last: int) -> tuple[ControlChange, ...]:
+async def _log(deployment: Deployment) -> tuple[ControlChange, ...]:
     async with open_ledger(deployment.settings) as ledger:
-        return await ledger.controls.changes(last)
+        return await ledger.controls.changes()
 
 
 async def _set(

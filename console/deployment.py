@@ -1,16 +1,18 @@
 """The deployment that a command works on, and how it is reached."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, Self
 
-from temporalio.client import Client
+from temporalio.client import Client, Plugin
+from temporalio.runtime import Runtime
 
 from activities.connect import PATIENCE, connect
 from activities.logs import configure
 from activities.settings import LogFormat, LogLevel, Settings, keyring
+from activities.tracing import CARRYING
 from console.surroundings import environment, passed_over
 
 PASSED_OVER: Final[ContextVar[str | None]] = ContextVar("PASSED_OVER", default=None)
@@ -33,9 +35,16 @@ class Deployment:
         environ = environment()
         return cls(Settings.read(environ), environ)
 
-    async def engine(self, patience: timedelta = PATIENCE) -> Client:
+    async def engine(
+        self,
+        patience: timedelta = PATIENCE,
+        *,
+        plugins: Sequence[Plugin] = (CARRYING,),
+        sdk: Runtime | None = None,
+    ) -> Client:
         """Connect; raises EngineUnreachableError, or SettingsError or KeyringError where no keys are."""
-        return await connect(keyring(self.settings), environ=self.environ, patience=patience)
+        ring = keyring(self.settings)
+        return await connect(ring, environ=self.environ, patience=patience, plugins=plugins, sdk=sdk)
 
     @property
     def database(self) -> str:

@@ -11,8 +11,9 @@ from activities.logs import configure
 from activities.settings import LogFormat, LogLevel
 from console.engine import EngineAt, database
 from console.holding import end_orphans, held
-from console.stack import API_KEY, Stack, Wanted, running
+from console.stack import API_KEY, CODEC_KEY, Stack, Wanted, running
 from console.surroundings import HOME, left
+from receiver.decoding_session import PATH as CODEC
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +50,12 @@ def _announce(stack: Stack, out: Console) -> None:
     url = stack.settings.public_url
     rows = (
         ("Temporal UI", f"{stack.engine.ui}/namespaces/default/workflows"),
+        ("Decoding", f"{url}{CODEC} (the key is in {HOME}/{CODEC_KEY}) lets the UI show what is sealed"),
         ("Inbox", stack.sandbox.url),
         ("Receiver", f"{url} (/openapi.json describes it)"),
         ("Engine", stack.engine.address),
         ("Kinds", ", ".join(sorted(stack.catalogue.kinds))),
-        ("State", f"{HOME}/ (ledger, engine, keys, api_key)"),
+        ("State", f"{HOME}/ (ledger, engine, keys, api_key, codec_key)"),
     )
     for name, value in rows:
         out.print(f"{name:12} {value}", highlight=False, soft_wrap=True)

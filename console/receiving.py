@@ -9,9 +9,11 @@ from typing import Annotated, Final
 import typer
 
 from activities.catalogue import Catalogue
+from activities.connect import measured
 from activities.hosting import Parts
 from activities.logs import configure, event
 from activities.settings import Settings, keyring
+from activities.tracing import plugins
 from console.deployment import Deployment
 from console.exits import Exit, Stop
 from receiver.hosting import hosted
@@ -40,7 +42,7 @@ def receiver(
     try:
         asyncio.run(_serve(deployment, Address(host, port)))
     except CannotListenError as error:
-        raise Stop(Exit.FAILED, f"{error}: standby receiver --port N") from None
+        raise Stop(Exit.FAILED, f"{error}: standby receiver --host H --port N") from None
 
 
 async def _serve(deployment: Deployment, at: Address) -> None:
@@ -50,7 +52,7 @@ async def _serve(deployment: Deployment, at: Address) -> None:
         asyncio.get_running_loop().add_signal_handler(each, stopping.set)
     settings = deployment.settings
     parts = Parts(settings, keyring(settings), Catalogue.load(settings.notices, settings.public_url))
-    client = await deployment.engine()
+    client = await deployment.engine(plugins=plugins(), sdk=measured(settings, deployment.environ))
     async with hosted(client, parts, at) as listening:
         event("receiver started", url=listening.url, namespace=client.namespace)
         for name, effect in _missing(settings):

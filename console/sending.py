@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from temporalio.client import Client
 
+from activities.tracing import joined, plugins
 from client.runs import concluded
 from client.starting import Started, begin
 from console import documents, receipts
@@ -23,6 +24,9 @@ from workflows.policy.models import NoticeRequest
 
 ABREAST: Final = 20
 """Notices in hand at once: more would not make the engine faster."""
+
+TRACE: Final = ("TRACEPARENT", "TRACESTATE")
+"""W3C trace context, as OpenTelemetry writes it into the environment of a child process."""
 
 T = TypeVar("T")
 
@@ -80,8 +84,10 @@ def send(
 async def _send(
     deployment: Deployment, requests: Sequence[NoticeRequest], manner: Manner, tally: Tally
 ) -> Exit:
-    client = await deployment.engine()
-    begun = await _start(client, deployment.settings.task_queue, requests, manner, tally)
+    client = await deployment.engine(plugins=plugins())
+    # A script hands its trace on by the environment: nothing else of a command could carry it.
+    with joined({name.lower(): value for name, value in deployment.environ.items() if name in TRACE}):
+        begun = await _start(client, deployment.settings.task_queue, requests, manner, tally)
     if manner.wait:
         await _follow(begun, manner, tally)
     if not manner.as_json:

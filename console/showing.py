@@ -15,7 +15,7 @@ from console import challenge, page
 from console.deployment import Deployment
 from console.exits import Exit, Stop, ending
 from workflows.notice import Notice
-from workflows.policy.keys import attempted, key_of
+from workflows.policy.keys import attempted, first_of, key_of, parts
 
 Key = Annotated[
     str, typer.Argument(metavar="KEY", help="The notice key, kind:event:recipient, or verification:ID.")
@@ -84,16 +84,19 @@ async def _withdraw(deployment: Deployment, key: str) -> None:
 async def _story(deployment: Deployment, key: str) -> Story:
     async with open_ledger(deployment.settings) as ledger:
         record = await ledger.story(key)
+        # Of a notice that is none of its messages it is no part.
+        verification = await ledger.challenge_story(parts(first_of(key)).event_id)
     if record is None:
         run = await runs.look(await deployment.engine(), key)
         if run is None:
             raise Stop(Exit.BAD_INPUT, f"{key}: no such notice; start one with: standby send FILE")
         return Story.unrecorded(key).continued(run)
-    story = Story.recorded(record)
+    story = Story.recorded(record).within(verification)
     if story.outcome is not None:
         return story
     try:
-        return story.continued(await runs.look(await deployment.engine(runs.PATIENCE), key))
+        run = await runs.look(await deployment.engine(runs.PATIENCE), key)
+        return story.continued(run).within(verification)
     except (PublicError, RPCError) as error:
         # The record alone is worth telling.
         return story.noting(f"what is next is as of the ledger: {ending(error).lines[0]}")

@@ -10,14 +10,15 @@ from pathlib import Path
 from temporalio.client import Client
 
 from activities.catalogue import Catalogue
-from activities.connect import connect
+from activities.connect import connect, measured
 from activities.hosting import Parts, hosted
 from activities.keyring import Keyring
 from activities.settings import Settings, keyring
 from activities.store.migrate import migrate
-from activities.telemetry import tracing
+from activities.tracing import plugins
 from console.engine import EngineAt, development_engine
 from receiver import hosting as receiving
+from receiver.decoding_session import PATH as CODEC
 from receiver.serving import Address
 from sandbox.config import Config
 from sandbox.server import serve
@@ -27,6 +28,8 @@ KEYS = "keys.toml"
 LEDGER = "ledger.db"
 API_KEY = "api_key"
 """What backends show to the receiver of a stack."""
+CODEC_KEY = "codec_key"
+"""What people show to it, to read in the UI what is sealed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +79,15 @@ async def running(wanted: Wanted) -> AsyncIterator[Stack]:
         settings = Settings.read({**wanted.environ, **variables})
         catalogue = Catalogue.load(settings.notices, settings.public_url).scaled(wanted.scale)
         await migrate(settings.database_url.get_secret_value())
-        engine = await stack.enter_async_context(development_engine(wanted.home, wanted.engine))
+        codec = None if wanted.receiver is None else f"{settings.public_url}{CODEC}"
+        engine = await stack.enter_async_context(development_engine(wanted.home, wanted.engine, codec=codec))
         ring = keyring(settings)
-        client = await connect(ring, plugins=[tracing()], environ={"TEMPORAL_ADDRESS": engine.address})
+        client = await connect(
+            ring,
+            plugins=plugins(),
+            environ={"TEMPORAL_ADDRESS": engine.address},
+            sdk=measured(settings, wanted.environ),
+        )
         parts = Parts(settings, ring, catalogue)
         await stack.enter_async_context(hosted(client, parts))
         if wanted.receiver is not None:
@@ -111,9 +120,14 @@ def _entrance(wanted: Wanted, inbox: str) -> dict[str, str]:
     if wanted.receiver is None:
         return {}
     url = wanted.receiver.url
-    made = {"STANDBY_PUBLIC_URL": url, "STANDBY_RETURN_URLS": f"{url} {inbox}"}
-    if not {"STANDBY_API_KEY", "STANDBY_API_KEY_FILE"} & _given(wanted):
-        made["STANDBY_API_KEY_FILE"] = str(_api_key(wanted.home).resolve())
+    made = {
+        "STANDBY_PUBLIC_URL": url,
+        "STANDBY_RETURN_URLS": f"{url} {inbox}",
+        "STANDBY_UI_ORIGIN": wanted.engine.ui,
+    }
+    for name, file in (("STANDBY_API_KEY", API_KEY), ("STANDBY_CODEC_KEY", CODEC_KEY)):
+        if not {name, f"{name}_FILE"} & _given(wanted):
+            made[f"{name}_FILE"] = str(_key(wanted.home / file).resolve())
     return {name: value for name, value in made.items() if not {name, f"{name}_FILE"} & _given(wanted)}
 
 
@@ -121,9 +135,8 @@ def _given(wanted: Wanted) -> frozenset[str]:
     return frozenset(name for name, value in wanted.environ.items() if value)
 
 
-def _api_key(home: Path) -> Path:
+def _key(file: Path) -> Path:
     """Make a key that only its owner can read, once."""
-    file = home / API_KEY
     if not file.exists():
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w") as made:

@@ -1,21 +1,35 @@
 """`standby suppressions`: who is not written to."""
 
 import asyncio
-from typing import Annotated
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Final
 
 import typer
 
-from activities.gate import Gate
 from activities.hosting import open_ledger
-from activities.providers.errors import Misconfigured, ReadFailed
-from activities.providers.provider import ListsSuppressions
-from activities.providers.registry import PROVIDERS, Providers, adapter
-from activities.providers.wire import new_client
-from activities.pulling import Pull
 from activities.settings import keyring
+from activities.store.listing import Page, Suppressed
+from activities.store.suppressions import Suppression
+from console import given, tables
+from console import suppression_files as files
+from console import suppression_words as words
 from console.deployment import Deployment
-from console.exits import Exit, Stop
-from workflows.policy.words import Channel
+from console.given import Address
+from console.lifting import Lifting, lifted
+from console.listing import Json, Limit, Since, remainder
+from console.pulling import pulled
+from workflows.policy.hygiene import said
+from workflows.policy.words import Channel, SuppressionReason
+
+_CHANNELS: Final = "|".join(Channel)
+_REASONS: Final = "|".join(SuppressionReason)
+_NOTHING_ELSE: Final = {"allow_extra_args": True}
+"""What is given as an argument is refused without being repeated."""
+
+OneChannel = Annotated[str, typer.Option(metavar=_CHANNELS, help="What is not used to write to them.")]
+File = Annotated[str, typer.Argument(metavar="FILE|-", help="A CSV file, or - for the standard stream.")]
 
 app = typer.Typer(no_args_is_help=True, help="Who is not written to.")
 
@@ -36,55 +50,180 @@ def pull(
 
     Example: standby suppressions pull sendgrid
     """
-    asyncio.run(_pull(Deployment.here(), name))
+    asyncio.run(pulled(Deployment.here(), name))
 
 
-async def _pull(deployment: Deployment, name: str) -> None:
-    channels = _listing(name)
-    async with new_client() as client, open_ledger(deployment.settings) as ledger:
-        provider = _made(name, Providers(deployment.settings, client))
-        for channel in channels:
-            await _taken(Pull(Gate(ledger, keyring(deployment.settings)), name), provider, channel)
+@app.command(name="list")
+def list_suppressions(
+    *,
+    channel: Annotated[str | None, typer.Option(metavar=_CHANNELS, help="Only this channel.")] = None,
+    reason: Annotated[str | None, typer.Option(metavar=_REASONS, help="Only for this reason.")] = None,
+    since: Since = None,
+    with_lifted: Annotated[
+        bool, typer.Option("--lifted", help="Also those that were lifted: by whom, when and why.")
+    ] = False,
+    limit: Limit = 50,
+    as_json: Json = False,
+) -> None:
+    """List who is not written to, newest first, by the hash of the address.
 
-
-async def _taken(run: Pull, provider: ListsSuppressions, channel: Channel) -> None:
-    try:
-        await run.run(provider, channel)
-    except (ReadFailed, Misconfigured) as error:
-        reached = f"{run.done.listed} read, {run.done.new} new"
-        code = Exit.BAD_INPUT if isinstance(error, Misconfigured) else Exit.UNREACHABLE
-        raise Stop(code, f"{run.name} {channel}: {error} ({reached}; run it again)") from None
-    unusable = f", {run.done.unusable} unusable" if run.done.unusable else ""
-    typer.echo(f"{run.name} {channel}: {run.done.listed} read, {run.done.new} new{unusable}")
-
-
-def _listing(name: str) -> list[Channel]:
-    """Return the channels whose list can be read; raises Stop where there is none."""
-    try:
-        found = [each for each, can in adapter(name).CAPABILITIES.items() if can.lists_suppressions]
-    except Misconfigured as error:
-        raise Stop(Exit.BAD_INPUT, f"PROVIDER: {error}") from None
-    if not found:
-        raise _listless(name)
-    return found
-
-
-def _listless(name: str) -> Stop:
-    able = sorted(
-        each
-        for each, module in PROVIDERS.items()
-        if any(can.lists_suppressions for can in module.CAPABILITIES.values())
+    Example: standby suppressions list --channel sms --since 2d
+    """
+    now = datetime.now(UTC)
+    wanted = Suppressed(
+        channel=given.word("--channel", channel, Channel) if channel else None,
+        reason=given.word("--reason", reason, SuppressionReason) if reason else None,
+        since=given.past("--since", since, now) if since else None,
+        lifted=with_lifted,
     )
-    return Stop(
-        Exit.BAD_INPUT, f"PROVIDER: {name} has no list that can be read; these have: {', '.join(able)}"
-    )
+    page = asyncio.run(_listed(Deployment.here(), wanted, limit))
+    if as_json:
+        _say_json(page.rows)
+    elif page.rows:
+        tables.show(words.listed(page.rows, now, lifted=with_lifted))
+    else:
+        typer.echo("no such suppression is on record")
+    remainder(page, as_json=as_json)
 
 
-def _made(name: str, providers: Providers) -> ListsSuppressions:
-    try:
-        provider = providers.named(name)
-    except Misconfigured as error:
-        raise Stop(Exit.BAD_INPUT, str(error)) from None
-    if not isinstance(provider, ListsSuppressions):
-        raise _listless(name)
-    return provider
+@app.command(context_settings=_NOTHING_ELSE)
+def check(context: typer.Context, *, as_json: Json = False) -> None:
+    """Say whether an address is suppressed, and why; it comes on standard input, or is asked for.
+
+    Several, one a line, are told one after the other.
+
+    Example: standby suppressions check < address.txt
+    """
+    deployment = Deployment.here()
+    for address, rows in asyncio.run(_histories(deployment, _addresses(context, deployment))):
+        if not as_json:
+            typer.echo("\n".join(words.checked(address, rows)))
+            continue
+        holds = [words.as_json(each) for each in rows if each.lifted_at is None]
+        told = {"line": address.line, "channel": address.channel, "hash": address.hashed}
+        typer.echo(json.dumps({**told, "suppressed": bool(holds), "reasons": holds}))
+
+
+@app.command(context_settings=_NOTHING_ELSE)
+def add(
+    context: typer.Context,
+    *,
+    channel: OneChannel,
+    reason: Annotated[str, typer.Option(metavar=_REASONS, help="Why they are not written to.")],
+    by: Annotated[str | None, typer.Option(help="Who you are; by default your account here.")] = None,
+) -> None:
+    """Suppress addresses, which come on standard input, one a line, or are asked for: all of them or none.
+
+    Providers' own lists are left as they are: the ledger is asked before every send.
+
+    Example: standby suppressions add --channel email --reason complaint < addresses.txt
+    """
+    on = given.word("--channel", channel, Channel)
+    why = said(on, given.word("--reason", reason, SuppressionReason))
+    who = given.line("--by", by or given.account())
+    deployment, now = Deployment.here(), datetime.now(UTC)
+    addresses = _addresses(context, deployment, on)
+    rows = [
+        Suppression(
+            address_hash=each.hashed,
+            channel=on,
+            reason=why,
+            source_notice=f"added by {who}",
+            observed_at=now,
+        )
+        for each in addresses
+    ]
+    new = asyncio.run(_put(deployment, rows))
+    label = addresses[0].label if len(addresses) == 1 else f"{on}: {len(addresses)} read, {new} new"
+    typer.echo(f"{label}; {why}: {words.stops(why, on)}{'' if new else ' (as before)'}")
+
+
+@app.command(context_settings=_NOTHING_ELSE)
+def lift(
+    context: typer.Context,
+    *,
+    channel: OneChannel,
+    by: Annotated[str, typer.Option(metavar="WHO", help="On whose word; kept for ever.")],
+    why: Annotated[str, typer.Option(metavar="TEXT", help="Kept for ever, beside the suppression.")],
+    reason: Annotated[
+        str | None, typer.Option(metavar=_REASONS, help="Only what holds for this reason.")
+    ] = None,
+    although_they_chose: Annotated[
+        bool,
+        typer.Option(
+            "--although-they-chose", help="Also a complaint, an unsubscribe or a STOP: their own choice."
+        ),
+    ] = False,
+) -> None:
+    """Let addresses be written to again; they come on standard input, one a line, or are asked for.
+
+    What people chose themselves is only lifted where that is said; then all is lifted, or nothing.
+
+    Example: standby suppressions lift --channel email --by anna --why "mailbox is back, ticket 4711"
+    """
+    on = given.word("--channel", channel, Channel)
+    only = given.word("--reason", reason, SuppressionReason) if reason else None
+    lifting = Lifting(given.line("--by", by), given.line("--why", why), only, although_they_chose)
+    deployment = Deployment.here()
+    for line in asyncio.run(lifted(deployment, _addresses(context, deployment, on), lifting)):
+        typer.echo(line)
+
+
+@app.command(name="export")
+def export_file(file: File) -> None:
+    """Write every suppression that holds as CSV, by keyed hash: for a ledger with the same address key.
+
+    Example: standby suppressions export suppressions.csv
+    """
+    deployment = Deployment.here()
+    count = asyncio.run(_exported(deployment, file))
+    typer.echo(f"{files.name_of(file, 'stdout')}: {count} written", err=file == files.STANDARD)
+
+
+@app.command(name="import")
+def import_file(file: File) -> None:
+    """Take suppressions from such a file: all of them, or none where one is wrong; again changes nothing.
+
+    What a person has lifted since stays lifted.
+
+    Example: standby suppressions import suppressions.csv
+    """
+    deployment = Deployment.here()
+    rows = files.read(file, files.key_check(keyring(deployment.settings)))
+    new = asyncio.run(_put(deployment, rows))
+    typer.echo(f"{files.name_of(file, 'stdin')}: {len(rows)} read, {new} new")
+
+
+def _addresses(
+    context: typer.Context, deployment: Deployment, channel: Channel | None = None
+) -> tuple[Address, ...]:
+    given.no_argument(context)
+    return given.addresses(keyring(deployment.settings), channel)
+
+
+def _say_json(rows: Sequence[Suppression]) -> None:
+    for each in rows:
+        typer.echo(json.dumps(words.as_json(each)))
+
+
+async def _listed(deployment: Deployment, wanted: Suppressed, limit: int) -> Page[Suppression]:
+    async with open_ledger(deployment.settings) as ledger:
+        return await ledger.listing.suppressions(wanted, limit)
+
+
+async def _histories(
+    deployment: Deployment, addresses: Sequence[Address]
+) -> list[tuple[Address, tuple[Suppression, ...]]]:
+    async with open_ledger(deployment.settings) as ledger:
+        return [(each, await ledger.suppressions.of(each.hashed, each.channel)) for each in addresses]
+
+
+async def _put(deployment: Deployment, rows: Sequence[Suppression]) -> int:
+    async with open_ledger(deployment.settings) as ledger:
+        return await ledger.suppressions.put_all(rows)
+
+
+async def _exported(deployment: Deployment, file: str) -> int:
+    check = files.key_check(keyring(deployment.settings))
+    async with open_ledger(deployment.settings) as ledger:
+        return await files.write(file, ledger.suppressions.every(), check)

@@ -5,9 +5,10 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.routing import Route
 
-from receiver import callbacks, health, notices, openapi, pages, unsubscribing, verifications
+from receiver import callbacks, decoding, health, notices, openapi, pages, unsubscribing, verifications
 from receiver.consuming import Trials
 from receiver.edge import Edge
+from receiver.lasting import LONGEST
 from receiver.parts import Parts
 from receiver.problems import Problem, answered
 
@@ -18,8 +19,9 @@ def routes(parts: Parts, trials: Trials) -> list[Route]:
         *callbacks.routes(parts),
         *notices.routes(parts),
         *verifications.routes(trials),
-        *pages.routes(trials),
+        *pages.routes(trials.another_door()),
         *unsubscribing.routes(parts),
+        *decoding.routes(parts),
         *health.routes(parts),
         *openapi.routes(parts),
     ]
@@ -30,7 +32,7 @@ def build(parts: Parts, trials: Trials | None = None) -> Starlette:
     is_https = (parts.settings.public_url or "").startswith("https://")
     app = Starlette(
         routes=routes(parts, trials or Trials(parts)),
-        middleware=[Middleware(Edge, is_https=is_https)],
+        middleware=[Middleware(Edge, is_https=is_https, longest=LONGEST)],
         exception_handlers={Problem: answered, HTTPException: answered},
     )
     # An address that is nearly right would be repeated in a redirect, with the token that it holds.

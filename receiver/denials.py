@@ -6,11 +6,9 @@ from http import HTTPStatus
 from types import MappingProxyType
 from typing import Final
 
-from activities.catalogue import Catalogue, UnknownKind
 from receiver.notices import mistaken
 from receiver.problems import Problem
-from workflows.policy.terms import ChallengeTerms
-from workflows.policy.verification import Denial, Resent, VerificationRequest
+from workflows.policy.verification import Denial, Opened, Resent
 
 PATIENCE: Final = timedelta(seconds=3)
 """How long a backend waits for a worker's word on a beginning: one that is there gives it in milliseconds."""
@@ -27,42 +25,53 @@ _WORDS: Final = MappingProxyType(
         Denial.AMBIGUOUS: "an earlier message may still be on its way",
         Denial.ACCOUNT: "too many messages for this account",
         Denial.DESTINATION: "too many messages to this destination",
+        Denial.UNKNOWN_KIND: "no worker has this kind any more",
     }
 )
 
 
-def refused(refusal: str, request: VerificationRequest, catalogue: Catalogue) -> Problem:
+def refused(opened: Opened, now: datetime) -> Problem:
     """Return the answer to a verification that a worker refused; its `challenge_id` is spent."""
+    refusal = opened.refusal or "refused"
     try:
         denial = Denial(refusal)
     except ValueError:
         return mistaken((refusal,), "a worker refused it: begin again under another challenge_id")
-    members = {"reason": denial}
-    if denial not in _LATER:
-        return Problem(HTTPStatus.CONFLICT, _WORDS[denial], members=members)
-    longest = _longest(denial, request, catalogue)
-    headers = {} if longest is None else {"Retry-After": f"{math.ceil(longest.total_seconds())}"}
+    members, headers = _when(opened.again_at, now)
     words = f"{_WORDS[denial]}; begin again later, under another challenge_id"
-    return Problem(HTTPStatus.TOO_MANY_REQUESTS, words, headers=headers, members=members)
+    return Problem(
+        _status(denial),
+        words if denial in _LATER else _WORDS[denial],
+        headers=headers,
+        members={"reason": denial, **members},
+    )
 
 
 def denied(resent: Resent | None, now: datetime) -> Problem:
     """Return the answer where no other message goes out; `now` (UTC) is this host's clock."""
     denial = Denial.OVER if resent is None or resent.reason is None else resent.reason
-    again_at = None if resent is None else resent.again_at
-    status = HTTPStatus.TOO_MANY_REQUESTS if denial in _LATER else HTTPStatus.CONFLICT
-    members: dict[str, object] = {"accepted": False, "reason": denial}
-    headers = {}
-    if again_at is not None:
-        members["again_at"] = again_at.isoformat().replace("+00:00", "Z")
-        headers["Retry-After"] = f"{max(1, math.ceil((again_at - now).total_seconds()))}"
-    return Problem(status, _WORDS[denial], headers=headers, members=members)
+    members, headers = _when(None if resent is None else resent.again_at, now)
+    told = {"accepted": False, "reason": denial, **members}
+    return Problem(_status(denial), _WORDS[denial], headers=headers, members=told)
 
 
-def _longest(denial: Denial, request: VerificationRequest, catalogue: Catalogue) -> timedelta | None:
-    """Return after how long a limit is sure to let another through."""
-    try:
-        terms = catalogue.get(request.kind).policy.challenge or ChallengeTerms()
-    except UnknownKind:
-        return None
-    return (terms.per_account if denial is Denial.ACCOUNT else terms.per_destination).per
+def another(differing: tuple[str, ...]) -> Problem:
+    """Return the answer where the id is another verification's: the fields that differ, and no values."""
+    return Problem(
+        HTTPStatus.CONFLICT,
+        "another verification has this challenge_id: nothing was started",
+        problems=[f"{each}: is not that of the verification on record" for each in differing],
+        members={"reason": "another"},
+    )
+
+
+def _status(denial: Denial) -> HTTPStatus:
+    return HTTPStatus.TOO_MANY_REQUESTS if denial in _LATER else HTTPStatus.CONFLICT
+
+
+def _when(again_at: datetime | None, now: datetime) -> tuple[dict[str, object], dict[str, str]]:
+    """Return when asking again could be of use, as members and as headers."""
+    if again_at is None:
+        return {}, {}
+    seconds = max(1, math.ceil((again_at - now).total_seconds()))
+    return {"again_at": again_at.isoformat().replace("+00:00", "Z")}, {"Retry-After": f"{seconds}"}

@@ -1,7 +1,7 @@
 """Failures take the same time, whatever their reason: each is answered at the next full quantum.
 
-An unknown id is found out in a millisecond, a wrong secret in fifty: without this, a clock would tell them
-apart. Success is answered at once, since its answer says that it is one.
+An unknown id is found out in a millisecond, a wrong code in ten, since it is put on record: without
+this, a clock would tell them apart. Success is answered at once, since its answer says that it is one.
 
 The time counts from when a request is whole. From its first byte on, whoever sends the rest slowly would
 choose how far the next full quantum is, and so which reasons fit before it and which do not.
@@ -18,7 +18,7 @@ from typing import Final
 from workflows.policy.verification import Consumption
 
 QUANTUM: Final = timedelta(seconds=1)
-"""Far more than a healthy engine and ledger need, little to a person who mistyped."""
+"""Far more than a healthy ledger needs, little to a person who mistyped."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from receiver.access import demand_key
 from receiver.bodies import body
 from receiver.parts import Parts
 from receiver.problems import Problem, away
+from receiver.traced import posted
 from workflows.policy import contract, document
 from workflows.policy.models import NoticeRequest
 
@@ -41,7 +42,7 @@ def routes(parts: Parts) -> list[Route]:
     """Return the routes of this module."""
     desk = Desk(parts)
     return [
-        Route("/notices", desk.start, methods=["POST"]),
+        posted("/notices", desk.start, parts.settings),
         Route("/notices/{key:path}", desk.tell, methods=["GET"]),
     ]
 

@@ -1,13 +1,15 @@
 """`/openapi.json`: every route as OpenAPI 3.1, its bodies as the models that read and write them."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping
+from http import HTTPStatus
 from importlib import metadata
 from typing import Any, Final
 
 from pydantic.json_schema import models_json_schema
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from activities.store.challenge_rows import ChallengeStory
@@ -38,6 +40,11 @@ _ANSWERS: Final = (Accepted, Begun, ChallengeStory, Exchanged, Receipt, Story, T
 _UNTOLD: Final = ("address_hash", "notice_key", "version")
 """Columns of an attempt that no story tells."""
 
+_ERRORS: Final = (
+    "An error is problem+json (RFC 9457). Pages tell people what went wrong as text/html; what is refused"
+    " before there is a page, by its method, type or size, or for want of a place, is problem+json there too."
+)
+
 _TEXT: Final[Json] = {"type": "string"}
 _PROBLEM: Final[Json] = {
     "type": "object",
@@ -54,12 +61,30 @@ _PROBLEM: Final[Json] = {
 _HEALTH: Final[Json] = {"type": "object", "properties": {"status": {"const": "ok"}}, "required": ["status"]}
 
 
+_PAYLOADS: Final[Json] = {
+    "type": "object",
+    "description": "Temporal's own Payloads as protobuf's JSON: every value is base64.",
+    "properties": {
+        "payloads": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "metadata": {"type": "object", "additionalProperties": _TEXT},
+                    "data": _TEXT,
+                },
+            },
+        }
+    },
+}
+
+
 def routes(parts: Parts) -> list[Route]:
-    """Return the route of the document, which is made once."""
-    made = document(parts.settings.public_url)
+    """Return the route of the document, which is made and written once: anybody may ask for it."""
+    written = json.dumps(document(parts.settings.public_url), ensure_ascii=False, separators=(",", ":"))
 
     async def show(_request: Request) -> Response:
-        return JSONResponse(made)
+        return Response(written, media_type=_JSON)
 
     return [Route("/openapi.json", show, methods=["GET"])]
 
@@ -71,7 +96,7 @@ def document(public_url: str | None = None) -> Json:
         paths.setdefault(path, {})[method.lower()] = _operation(path, operation)
     return {
         "openapi": "3.1.0",
-        "info": {"title": "Standby", "version": _version()},
+        "info": {"title": "Standby", "version": _version(), "description": _ERRORS},
         **({"servers": [{"url": public_url}]} if public_url else {}),
         "paths": paths,
         "components": {
@@ -93,7 +118,13 @@ def schemas() -> Json:
     _, answers = models_json_schema(
         [(each, "serialization") for each in _ANSWERS], ref_template=f"{_AT}{{model}}"
     )
-    found: Json = {**answers["$defs"], "Problem": _PROBLEM, "Health": _HEALTH, "Document": {"type": "object"}}
+    found: Json = {
+        **answers["$defs"],
+        "Problem": _PROBLEM,
+        "Health": _HEALTH,
+        "Payloads": _PAYLOADS,
+        "Document": {"type": "object"},
+    }
     for name in _UNTOLD:
         del found["AttemptRow"]["properties"][name]
     found["AttemptRow"]["required"] = [
@@ -126,7 +157,7 @@ def _placed(value: Any) -> Any:  # noqa: ANN401 - a schema is any JSON
 
 
 def _operation(path: str, operation: Operation) -> Json:
-    answers = {f"{status}": _answer(each) for status, each in operation.gives.items()}
+    answers = {f"{status}": _answer(status, each) for status, each in operation.gives.items()}
     answers |= {f"{status}": _refusal(REFUSALS[status]) for status in operation.refuses}
     told: Json = {
         "summary": operation.summary,
@@ -156,10 +187,13 @@ def _body(takes: str) -> Json:
             return {"required": True, "content": {_JSON: {"schema": {"$ref": f"{_AT}{takes}"}}}}
 
 
-def _answer(gives: Gives) -> Json:
+def _answer(status: int, gives: Gives) -> Json:
     match gives.what:
+        case _ if gives.what == PAGE and status == HTTPStatus.SERVICE_UNAVAILABLE:
+            # Of a page, or of an edge that had no place for the request.
+            content: Json = {"text/html": {"schema": _TEXT}, **_refusal("")["content"]}
         case _ if gives.what == PAGE:
-            content: Json = {"text/html": {"schema": _TEXT}}
+            content = {"text/html": {"schema": _TEXT}}
         case _ if gives.what == NOTHING:
             return {"description": gives.says}
         case name:

@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 PAGE: Final = "a page"
-"""Given instead of JSON."""
+"""Given instead of JSON: what went wrong as well, but for what is refused before there is a page."""
 
 NOTHING: Final = "nothing"
 
@@ -15,9 +15,10 @@ ONCE: Final = "Idempotency-Key"
 REFUSALS: Mapping[int, str] = MappingProxyType(
     {
         400: "What was sent cannot be read.",
-        401: "The API key is missing, or is not one of this deployment.",
+        401: "The key is missing, or is not one of this deployment.",
         403: "It is not believed.",
         404: "There is no such thing.",
+        406: "It is not believed, in the one word for it that Mailgun understands.",
         409: "It does not go with what is on record; `reason` says why.",
         413: "The body is too large.",
         415: "The body is of another type.",
@@ -153,14 +154,48 @@ OPERATIONS: Mapping[tuple[str, str], Operation] = MappingProxyType(
         ("POST", "/callbacks/{provider}"): Operation(
             "Take what a provider reports, by its own signature",
             _TAKEN,
-            (400, 403, 404, 413, 503),
+            (400, 403, 404, 406, 413, 503),
             takes=ANYTHING,
             is_open=True,
         ),
         ("GET", "/callbacks/{provider}"): Operation(
             "The same, for providers that report in the address",
             _TAKEN,
-            (400, 403, 404, 413, 503),
+            (400, 403, 404, 406, 413, 503),
+            is_open=True,
+        ),
+        ("GET", "/codec"): Operation(
+            "Show where to sign in, to have payloads opened in the Temporal UI",
+            {200: Gives("The form, or until when this browser is signed in.")},
+            (404,),
+            is_open=True,
+        ),
+        ("POST", "/codec"): Operation(
+            "Sign in with the codec key, or out",
+            {
+                303: Gives("Done; the browser goes back to the page.", NOTHING),
+                403: Gives("It is not the codec key, or the form is not of this page."),
+                429: Gives("Too many keys were wrong just now: none is looked at."),
+            },
+            (400, 404, 413, 415),
+            takes=FORM,
+            is_open=True,
+        ),
+        ("POST", "/codec/decode"): Operation(
+            "Open payloads, by the codec key as a bearer or by a session of the Temporal UI",
+            {
+                200: Gives(
+                    "As many, in their order; a line stands for what is not opened: it says why.", "Payloads"
+                )
+            },
+            (400, 401, 403, 404, 413, 415, 429),
+            takes="Payloads",
+            is_open=True,
+        ),
+        ("OPTIONS", "/codec/decode"): Operation(
+            "Tell a browser what pages of the Temporal UI may send",
+            {204: Gives("Nothing is allowed to pages of other origins.", NOTHING)},
+            (404,),
             is_open=True,
         ),
         ("GET", "/healthz"): Operation(

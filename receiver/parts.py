@@ -8,6 +8,7 @@ from temporalio.client import Client
 
 from activities.catalogue import Catalogue
 from activities.keyring import Keyring
+from activities.metrics import NOTHING, Meters
 from activities.providers.registry import Providers
 from activities.providers.signatures import host_now
 from activities.settings import Settings
@@ -26,3 +27,4 @@ class Parts:
     client: Client
     clock: Callable[[], datetime] = host_now
     """The host's clock (UTC): requests arrive where there is no engine time."""
+    meters: Meters = NOTHING

@@ -11,16 +11,14 @@ from typing import Final
 import uvicorn
 from starlette.types import ASGIApp
 from typing_extensions import override
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from activities.discreet import PublicError
-
-HEAD: Final = timedelta(seconds=10)
-"""How long a connection may take to bring the head of a request, the first or another."""
+from receiver.connections import Limits, within
+from receiver.lasting import LONGEST
 
 _BACKLOG: Final = 2048
 
-FINISH: Final = timedelta(seconds=20)
+FINISH: Final = LONGEST + timedelta(seconds=2)
 """How long requests in hand may take once it is told to leave; longer than any of them is allowed to."""
 
 
@@ -42,27 +40,6 @@ class Address:
         return f"http://{host}:{self.port}"
 
 
-class _Punctual(H11Protocol):
-    """Closes a connection on which no request begins in time: a stranger keeps none of them for long."""
-
-    @override
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self._wait()
-
-    @override
-    def on_response_complete(self) -> None:
-        super().on_response_complete()
-        self._wait()
-
-    def _wait(self) -> None:
-        self.loop.call_later(HEAD.total_seconds(), self._close, self.cycle)
-
-    def _close(self, before: object) -> None:
-        if self.cycle is before and not self.transport.is_closing():
-            self.transport.close()
-
-
 class _Embedded(uvicorn.Server):
     """Leaves signals to the process that it lives in, and says when it is ready."""
 
@@ -82,13 +59,15 @@ class _Embedded(uvicorn.Server):
 
 
 @asynccontextmanager
-async def serving(app: ASGIApp, at: Address, *, finish: timedelta = FINISH) -> AsyncIterator[Address]:
+async def serving(
+    app: ASGIApp, at: Address, *, finish: timedelta = FINISH, limits: Limits | None = None
+) -> AsyncIterator[Address]:
     """Serve until the block is left, and yield where; raises CannotListenError.
 
     Leaving it takes no more connections, and waits for the requests in hand, at most as long as `finish`.
     """
     listener = _bound(at)
-    server = _Embedded(_config(app, finish))
+    server = _Embedded(_config(app, finish, limits or Limits()))
     running = asyncio.create_task(server.serve(sockets=[listener]))
     try:
         await server.ready.wait()
@@ -98,10 +77,10 @@ async def serving(app: ASGIApp, at: Address, *, finish: timedelta = FINISH) -> A
         await running
 
 
-def _config(app: ASGIApp, finish: timedelta) -> uvicorn.Config:
+def _config(app: ASGIApp, finish: timedelta, limits: Limits) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http=_Punctual,
+        http=within(limits),
         ws="none",
         lifespan="off",
         # Paths hold tokens, so none is ever logged; below ERROR the server tells of what strangers send.

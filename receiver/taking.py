@@ -28,6 +28,7 @@ from activities.providers.base import Reported
 from activities.providers.fields import event_id
 from activities.store.errors import StoreError
 from activities.store.ledger import Ledger
+from activities.transitions import UNCOUNTED, Transitions
 from client.runs import handle_of
 from workflows.notice import Notice
 from workflows.policy.keys import attempted
@@ -62,6 +63,7 @@ class Taker:
     room: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(ABREAST))
     served: frozenset[str] = frozenset()
     """The providers that serve a channel: what was only observed was sent by one of them, under our key."""
+    transitions: Transitions = UNCOUNTED
 
     async def take_all(
         self, provider: str, reported: Sequence[Reported], *, at: datetime
@@ -117,7 +119,8 @@ class Taker:
         is_open = not await self.ledger.notices.is_closed(attempted(key).notice_key)
         if is_open and await self._signalled(seen):
             return Taken.SIGNALLED
-        await self.ledger.evidence.observe(seen, at=at)
+        kept = await self.ledger.evidence.observe(seen, at=at)
+        self.transitions.filed(kept, at=at)
         return Taken.RECORDED
 
     async def _signalled(self, seen: Observation) -> bool:

@@ -59,7 +59,7 @@ class Desk:
         if hashed is None:
             return _unknown()
         try:
-            await self.parts.ledger.suppressions.put(
+            is_new = await self.parts.ledger.suppressions.put(
                 hashed,
                 Channel.EMAIL,
                 SuppressionReason.UNSUBSCRIBED,
@@ -68,6 +68,8 @@ class Desk:
             )
         except StoreError:
             return _unable()
+        if is_new:
+            self.parts.meters.suppressions.add(Channel.EMAIL, SuppressionReason.UNSUBSCRIBED)
         return _ended()
 
     def _hash(self, request: Request) -> str | None:

@@ -4,6 +4,8 @@ from typing import Self
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
+from workflows.policy.words import ChallengeState
+
 
 class Brought(BaseModel):
     """What a person brought to a backend: the code they typed, or the token that ends a link."""
@@ -38,6 +40,8 @@ class Begun(_Told):
     """Names it for ever, as `challenge_id` does in the request."""
     expires_at: AwareDatetime
     """When it stops being of use (UTC)."""
+    state: ChallengeState | None
+    """Where it stands; null where nothing is on record of it, as before a worker has taken it up."""
     started: bool
     """Whether this request began it; no if an earlier one did."""
 

@@ -15,20 +15,24 @@ from starlette.routing import Route
 from temporalio.service import RPCError
 
 from activities.challenge import result_digest
+from activities.store.challenge_rows import ChallengeRow
 from activities.store.errors import StoreError
 from client import verifying
 from client.verifying import NoAnswerError
 from receiver import beginning, denials
 from receiver.access import demand_key
+from receiver.beginning import Wanted
 from receiver.bodies import body
 from receiver.consuming import Trials, fresh_once, opaque
 from receiver.notices import PATIENCE, demand_json, not_started, parsed
 from receiver.operations import ONCE
 from receiver.problems import Problem, away
+from receiver.traced import posted
 from receiver.verification_words import Accepted, Begun, Brought, Exchanged, Tried
 from workflows.policy import contract
 from workflows.policy.contract import ContractError
 from workflows.policy.keys import CHALLENGE
+from workflows.policy.words import ChallengeState
 
 _LONGEST_HEADER: Final = 200
 _LARGEST: Final = 4096
@@ -47,31 +51,49 @@ class Verifications:
         demand_key(request, self._parts.settings)
         demand_json(request)
         wanted = beginning.read(await body(request), self._parts)
+        begun = await self._begin(wanted)
+        said = await verifying.opened(begun.handle, denials.PATIENCE)
+        is_refused = said is not None and said.refusal is not None
+        # Whether it is the same is for the record to say, also where the engine has forgotten the first.
+        row = await self._on_record(wanted) if is_refused or not begun.is_new else None
+        if row is not None:
+            told = Begun(id=row.id, expires_at=row.expires_at, state=row.state, started=False)
+            return _begun(told, HTTPStatus.OK)
+        if said is not None and said.refusal is not None:
+            raise denials.refused(said, self._parts.clock())
+        # The kind's policy may end it earlier than the document asks for.
+        expires_at = (said and said.expires_at) or wanted.request.expires_at
+        state = ChallengeState.ACTIVE if said is not None and begun.is_new else None
+        told = Begun(id=wanted.id, expires_at=expires_at, state=state, started=begun.is_new)
+        status = HTTPStatus.CREATED if begun.is_new else HTTPStatus.OK
+        return _begun(told, HTTPStatus.ACCEPTED if said is None else status)
+
+    async def _begin(self, wanted: Wanted) -> verifying.Begun:
         try:
             async with asyncio.timeout(PATIENCE.total_seconds()):
-                begun = await verifying.begin_verification(
-                    self._parts.client, wanted.request, self._parts.settings.task_queue
-                )
+                queue = self._parts.settings.task_queue
+                return await verifying.begin_verification(self._parts.client, wanted.request, queue)
         except (RPCError, TimeoutError) as error:
-            # Its own id, where it brought none: with it, asking again is no second verification.
-            problem = not_started(error)
-            problem.members = {"id": wanted.id}
-            raise problem from None
-        opened = await verifying.opened(begun.handle, denials.PATIENCE)
-        if opened is not None and opened.refusal is not None:
-            raise denials.refused(opened.refusal, wanted.request, self._parts.catalogue)
-        # The kind's policy may end it earlier than the document asks for.
-        expires_at = (opened and opened.expires_at) or wanted.request.expires_at
-        answer = Begun(id=wanted.id, expires_at=expires_at, started=begun.is_new)
-        status = HTTPStatus.CREATED if begun.is_new else HTTPStatus.OK
-        where = {"Location": f"/verifications/{wanted.id}"}
-        return _json(answer.model_dump_json(), HTTPStatus.ACCEPTED if opened is None else status, where)
+            raise _again(not_started(error), wanted) from None
+
+    async def _on_record(self, wanted: Wanted) -> ChallengeRow | None:
+        """Return the challenge that has this id; raises Problem where it is not the one that is wanted."""
+        try:
+            found = await self._parts.ledger.challenges.of_message(wanted.id)
+        except StoreError:
+            raise _again(away("the ledger"), wanted) from None
+        if found is None:
+            return None
+        if fields := beginning.differing(wanted, found, self._parts.keyring):
+            raise denials.another(fields)
+        return found[0]
 
     async def tell(self, request: Request) -> Response:
         """Tell the four facts of one, each with its own clock."""
         demand_key(request, self._parts.settings)
+        challenge_id = _challenge(request)
         try:
-            story = await self._parts.ledger.challenge_story(request.path_params["challenge_id"])
+            story = await self._parts.ledger.challenge_story(challenge_id)
         except StoreError:
             raise away("the ledger") from None
         if story is None:
@@ -99,10 +121,8 @@ class Verifications:
     async def resend(self, request: Request) -> Response:
         """Ask for another message on the same challenge."""
         demand_key(request, self._parts.settings)
-        challenge_id = request.path_params["challenge_id"]
         asked_id = opaque(_named(request))
-        if not CHALLENGE.fullmatch(challenge_id):
-            raise _unknown()
+        challenge_id = _challenge(request)
         try:
             resent = await verifying.resend(self._parts.client, challenge_id, asked_id)
             if resent is None and await self._parts.ledger.challenges.find(challenge_id) is None:
@@ -134,12 +154,12 @@ class Verifications:
 
 def routes(trials: Trials) -> list[Route]:
     """Return the routes of this module."""
-    desk = Verifications(trials)
+    desk, settings = Verifications(trials), trials.parts.settings
     return [
-        Route("/verifications", desk.begin, methods=["POST"]),
+        posted("/verifications", desk.begin, settings),
         Route("/verifications/{challenge_id}", desk.tell, methods=["GET"]),
-        Route("/verifications/{challenge_id}/consume", desk.consume, methods=["POST"]),
-        Route("/verifications/{challenge_id}/resend", desk.resend, methods=["POST"]),
+        posted("/verifications/{challenge_id}/consume", desk.consume, settings),
+        posted("/verifications/{challenge_id}/resend", desk.resend, settings),
         Route("/results/{result}", desk.exchange, methods=["GET"]),
     ]
 
@@ -163,8 +183,26 @@ def _named(request: Request) -> str:
     return named
 
 
+def _challenge(request: Request) -> str:
+    """Return the id in an address; raises Problem for what can be none, and no database has to take."""
+    challenge_id: str = request.path_params["challenge_id"]
+    if not CHALLENGE.fullmatch(challenge_id):
+        raise _unknown()
+    return challenge_id
+
+
+def _again(problem: Problem, wanted: Wanted) -> Problem:
+    """Tell its id too, where the document has none: with it, asking again is no second verification."""
+    problem.members = {"id": wanted.id}
+    return problem
+
+
 def _unknown() -> Problem:
     return Problem(HTTPStatus.NOT_FOUND, "no such verification is on record")
+
+
+def _begun(told: Begun, status: HTTPStatus) -> Response:
+    return _json(told.model_dump_json(), status, {"Location": f"/verifications/{told.id}"})
 
 
 def _json(text: str, status: HTTPStatus = HTTPStatus.OK, where: dict[str, str] | None = None) -> Response:

@@ -21,7 +21,6 @@ from console.app import app
 from console.receiving import PORT
 from receiver.edge import ALIVE
 from receiver.serving import FINISH
-from workflows import attributes
 
 ROOT = Path(__file__).parent.parent
 COMPOSE = ROOT / "docker-compose.yml"
@@ -132,6 +131,7 @@ def test_links_and_callbacks_lead_to_one_receiver() -> None:
 
 
 def test_the_engine_is_set_up_with_the_search_attributes_of_a_notice() -> None:
-    script = SERVICES["temporal-setup"]["command"][0]
-    made = dict(re.findall(r"--name (\w+) --type (\w+)", script))
-    assert made == {each.name: each.indexed_value_type.name.capitalize() for each in attributes.ALL}
+    assert SERVICES["temporal-setup"]["command"][:2] == ["standby", "setup"]
+    for name in ("worker", "receiver"):
+        awaited = SERVICES[name]["depends_on"]["temporal-setup"]
+        assert awaited == {"condition": "service_completed_successfully"}

@@ -32,6 +32,7 @@ async def check(case: Case, step: plan.Send) -> calls.Clearance:
         is_fallback=case.is_fallback(step.channel),
         essential=case.policy.essential,
         expires_at=case.progress.expires_at,
+        due_at=_due_at(case, step),
         decision=_decision(case, "send", step.channel),
     )
     clearance = await workflow.execute_activity_method(
@@ -52,6 +53,7 @@ def send(case: Case, step: plan.Send) -> workflow.ActivityHandle[calls.Receipt]:
         essential=case.policy.essential,
         watch=case.policy.watch(step.channel),
         expires_at=case.progress.expires_at,
+        rule=step.rule,
     )
     return workflow.start_activity_method(
         calls.Delivery.send,
@@ -82,13 +84,14 @@ def pause(error: BaseException) -> timedelta:
 async def look_up(case: Case, step: plan.LookUp) -> calls.Report | None:
     """Ask what became of an attempt; None where no answer came."""
     summary = telling.look(step, case.progress, case.policy)
-    decision = _decision(case, "look_up", step.channel)
+    due_at, decision = _due_at(case, step), _decision(case, "look_up", step.channel)
     attempt = case.note_read(step, workflow.now())
     call = calls.LookUp(
         attempt_key=attempt.key,
         number=attempt.reads,
         decision=decision,
         next_at=case.wakes_at(workflow.now()),
+        due_at=due_at,
     )
     try:
         return await workflow.execute_activity_method(
@@ -156,6 +159,12 @@ async def close(case: Case, step: plan.Close, result: Result) -> calls.Closed:
     return await workflow.execute_activity_method(
         calls.Chronicle.close, call, summary=telling.ending(step), **options.LEDGER
     )
+
+
+def _due_at(case: Case, step: plan.Send | plan.LookUp) -> datetime | None:
+    """Return when the step in hand was due by plan."""
+    decided = case.decided
+    return None if decided is None else plan.due_at(step, decided.progress, case.policy, decided.at)
 
 
 def _decision(case: Case, action: str, channel: Channel | None) -> calls.Decision:

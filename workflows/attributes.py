@@ -2,9 +2,14 @@
 
 from datetime import datetime
 
-from temporalio.common import SearchAttributeKey, SearchAttributeUpdate
+from temporalio.common import (
+    SearchAttributeKey,
+    SearchAttributePair,
+    SearchAttributeUpdate,
+    TypedSearchAttributes,
+)
 
-from workflows.policy.keys import parts
+from workflows.policy.keys import notice_key, parts
 from workflows.policy.words import Outcome, Phase
 
 KIND = SearchAttributeKey.for_keyword("NoticeKind")
@@ -16,7 +21,9 @@ FALLBACK_AT: SearchAttributeKey[datetime] = SearchAttributeKey.for_datetime("Not
 
 Update = SearchAttributeUpdate[str] | SearchAttributeUpdate[datetime]
 
-ALL = (KIND, PHASE, OUTCOME, RECIPIENT, EXPIRES_AT, FALLBACK_AT)
+Attribute = SearchAttributeKey[str] | SearchAttributeKey[datetime]
+
+ALL: tuple[Attribute, ...] = (KIND, PHASE, OUTCOME, RECIPIENT, EXPIRES_AT, FALLBACK_AT)
 
 
 def opened(notice_key: str, phase: Phase, expires_at: datetime | None) -> list[Update]:
@@ -28,6 +35,14 @@ def opened(notice_key: str, phase: Phase, expires_at: datetime | None) -> list[U
         PHASE.value_set(phase),
     ]
     return [*updates, EXPIRES_AT.value_set(expires_at)] if expires_at else updates
+
+
+def verifying(kind: str, challenge_id: str, account_id: str) -> TypedSearchAttributes:
+    """Return what a verification is found by: the kind and, as recipient, the account of its messages."""
+    named = parts(notice_key(kind, challenge_id, account_id))
+    return TypedSearchAttributes(
+        [SearchAttributePair(KIND, named.kind), SearchAttributePair(RECIPIENT, named.recipient_id)]
+    )
 
 
 def moved(phase: Phase, fallback_at: datetime | None) -> list[Update]:

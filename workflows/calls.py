@@ -63,6 +63,8 @@ class Check(Payload):
     essential: bool
     expires_at: AwareDatetime
     decision: Decision
+    due_at: AwareDatetime | None = None
+    """When the dispatch was due by plan; None where nothing but a report, or a person, set the time."""
 
 
 class Clearance(Payload):
@@ -89,6 +91,8 @@ class Send(Payload):
     essential: bool
     watch: Watch
     expires_at: AwareDatetime
+    rule: Rule | None = None
+    """Why, for the record of what became of it."""
 
 
 class Dispatch(StrEnum):
@@ -126,6 +130,8 @@ class LookUp(Payload):
     """None where the ledger alone is asked."""
     next_at: AwareDatetime | None = None
     """When the next look at this notice is planned, for the ledger's row."""
+    due_at: AwareDatetime | None = None
+    """When this one was due by plan."""
 
 
 class Report(Payload):

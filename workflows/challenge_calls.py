@@ -25,6 +25,8 @@ class Opening(Payload):
 
     refusal: str | None = None
     """One line that names the field, or a `Denial`; never what was in it."""
+    again_at: AwareDatetime | None = None
+    """When beginning another could be of use (UTC), where a limit refused this one."""
     terms: ChallengeTerms | None = None
     expires_at: AwareDatetime | None = None
     created_at: AwareDatetime | None = None
@@ -48,6 +50,18 @@ class Granted(Payload):
     number: int = 0
     denial: Denial | None = None
     again_at: AwareDatetime | None = None
+
+
+class Seek(Payload):
+    """Ask for a message whose workflow was there before its verification began it."""
+
+    notice_key: str
+
+
+class Sought(Payload):
+    """Whether that workflow carries the message: a stranger's notice of the same name does not."""
+
+    is_ours: bool
 
 
 class Consume(Payload):
@@ -93,6 +107,11 @@ class Challenging(ABC):
     @abstractmethod
     async def ask(self, call: Ask) -> Granted:
         """Decide on fresh facts whether another message may go out, and count it."""
+
+    @activity.defn(name="seek_message")
+    @abstractmethod
+    async def seek(self, call: Seek) -> Sought:
+        """Say whether a notice was admitted as the message that it is named after."""
 
     @activity.defn(name="consume_challenge")
     @abstractmethod

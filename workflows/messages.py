@@ -10,6 +10,7 @@ from temporalio.common import WorkflowIDReusePolicy
 from temporalio.exceptions import FailureError, WorkflowAlreadyStartedError
 from temporalio.workflow import ParentClosePolicy
 
+from workflows import challenging
 from workflows.policy import telling
 from workflows.policy.keys import workflow_id
 from workflows.policy.models import NoticeRequest, Result
@@ -57,16 +58,20 @@ class Messages:
         """How the last one closed."""
         return self._sent[-1].told.outcome if self._sent else None
 
-    async def deliver(self, notice: NoticeRequest) -> None:
-        """Begin a notice, after those before it were told to send nothing further."""
+    async def deliver(self, notice: NoticeRequest, number: int) -> None:
+        """Begin the notice of the n-th message, after those before it were told to send nothing further."""
         earlier = tuple(self._sent)
-        sent = Sent(Told(number=len(earlier) + 1, notice_key=notice.key, asked_at=workflow.now()))
+        sent = Sent(Told(number=number, notice_key=notice.key, asked_at=workflow.now()))
         self._sent.append(sent)
         await _withdraw_open(earlier)
         try:
             child = await _begin(notice)
         except WorkflowAlreadyStartedError:
-            return  # an operator's reset came this far: the notice goes on without this run
+            # An operator's reset came this far, and the notice goes on without this run; or a stranger has
+            # taken its name, and nothing will be sent for this message.
+            if workflow.patched("whose-notice") and not await challenging.seek(notice.key):
+                self._closes(sent, Outcome.REFUSED)
+            return
         sent.end = asyncio.create_task(self._follow(child, sent))
 
     async def _follow(self, child: Child, sent: Sent) -> None:
@@ -75,7 +80,10 @@ class Messages:
             result = await child
         except FailureError:
             return
-        sent.told = sent.told.model_copy(update={"outcome": result.outcome})
+        self._closes(sent, result.outcome)
+
+    def _closes(self, sent: Sent, outcome: Outcome) -> None:
+        sent.told = sent.told.model_copy(update={"outcome": outcome})
         self._closed()
 
     async def withdraw(self) -> None:

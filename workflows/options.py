@@ -4,9 +4,10 @@ No send is ever a local activity, and the whole provider call (20 s) ends well b
 activity that has timed out keeps running, and would otherwise reach the wire after the fallback did.
 """
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TypedDict
 
+from temporalio import workflow
 from temporalio.common import RetryPolicy
 from temporalio.workflow import ActivityCancellationType
 
@@ -20,6 +21,12 @@ class Limits(TypedDict, total=False):
     cancellation_type: ActivityCancellationType
 
 
+class BoundedLimits(Limits, total=False):
+    """What bounds one call with all its tries."""
+
+    schedule_to_close_timeout: timedelta
+
+
 _PATIENT = RetryPolicy(
     initial_interval=timedelta(seconds=1),
     backoff_coefficient=2.0,
@@ -31,6 +38,7 @@ LEDGER: Limits = {
     "start_to_close_timeout": timedelta(seconds=20),
     "retry_policy": _PATIENT,
 }
+
 
 SEND: Limits = {
     "start_to_close_timeout": timedelta(seconds=60),
@@ -57,3 +65,9 @@ LOOK_UP: Limits = {
 
 LOOK_UP_PATIENCE = timedelta(seconds=40)
 """All tries of one look-up together."""
+
+
+def ledger_until(deadline: datetime) -> BoundedLimits:
+    """Ask the ledger, but not after a moment (engine time, UTC) from which the answer is of no use."""
+    left = max(deadline - workflow.now(), LEDGER["start_to_close_timeout"])
+    return {**LEDGER, "schedule_to_close_timeout": left}

@@ -4,12 +4,12 @@ import asyncio
 from datetime import datetime
 
 from temporalio import workflow
+from temporalio.exceptions import ApplicationError
 
 from workflows import challenging
-from workflows.challenge_calls import Opening
+from workflows.challenge_calls import Ask, Consume, Opening
 from workflows.messages import Messages
 from workflows.policy import verification_telling as telling
-from workflows.policy.keys import challenge_of, verification_id
 from workflows.policy.models import NoticeRequest
 from workflows.policy.unasked import Unasked
 from workflows.policy.verification import (
@@ -21,6 +21,7 @@ from workflows.policy.verification import (
     Resent,
     VerificationRequest,
     Verified,
+    named,
 )
 from workflows.policy.words import ChallengeState
 
@@ -35,11 +36,13 @@ class Verification:
     def __init__(self, request: VerificationRequest) -> None:
         # Null is decoded without its type; a ValidationError ends the workflow, others would hang it.
         self._request = VerificationRequest.model_validate(request)
-        self._challenge_id, self._refusal = _named(self._request, workflow.info().workflow_id)
-        self._state = ChallengeState.REFUSED if self._refusal else ChallengeState.ACTIVE
-        self._opening: Opening | None = None
+        self._challenge_id, refusal = named(self._request, workflow.info().workflow_id)
+        self._state = ChallengeState.REFUSED if refusal else ChallengeState.ACTIVE
+        self._opening = Opening(refusal=refusal) if refusal else None
         self._consumed_at: datetime | None = None
         self._turn = asyncio.Lock()
+        # Apart: a message that cannot be judged must not keep anybody from consuming.
+        self._asking = asyncio.Lock()
         self._messages = Messages(closed=self._show)
 
     @workflow.run
@@ -57,9 +60,14 @@ class Verification:
     @workflow.update
     async def opened(self) -> Opened:
         """Say whether it has begun, as soon as that is known."""
-        await workflow.wait_condition(lambda: self._opening is not None or self._refusal is not None)
-        expires_at = self._opening.expires_at if self._opening else None
-        return Opened(challenge_id=self._challenge_id, refusal=self._refusal, expires_at=expires_at)
+        await workflow.wait_condition(lambda: self._opening is not None)
+        said = self._opening or Opening()
+        return Opened(
+            challenge_id=self._challenge_id,
+            refusal=said.refusal,
+            again_at=said.again_at,
+            expires_at=said.expires_at,
+        )
 
     @workflow.update
     async def consume(self, presented: Presented) -> Consumption:
@@ -68,9 +76,13 @@ class Verification:
         update = workflow.current_update_info()
         await workflow.wait_condition(lambda: self._has_begun)
         async with self._turn:
-            if update is None or not self._is_active:
+            expires_at = self._open_until
+            if update is None or expires_at is None:
                 return NOT_CONSUMED
-            tried = await challenging.consume(self._challenge_id, brought, update.id)
+            trial = Consume(challenge_id=self._challenge_id, presented=brought, attempt_id=update.id)
+            tried = await challenging.consume(trial, expires_at)
+            if tried is None:
+                return NOT_CONSUMED
             if tried.consumed:
                 self._consumed_at = tried.at
             self._settle(tried.state)
@@ -78,13 +90,20 @@ class Verification:
                 return NOT_CONSUMED
         return Consumption(consumed=True, result=tried.result, return_url=self._request.return_url)
 
+    @consume.validator
+    def _demand_a_chance(self, presented: Presented) -> None:
+        """Refuse what cannot consume, before it costs the history anything."""
+        brought = Presented.model_validate(presented)
+        if not self._is_active or not brought.suits(self._request.method):
+            raise ApplicationError("not consumed", type="NotConsumed")
+
     @workflow.update
     async def resend(self) -> Resent:
         """Send another message for the same challenge, because a person asked."""
         update = workflow.current_update_info()
         await workflow.wait_condition(lambda: self._has_begun)
-        async with self._turn:
-            if update is None or not self._is_active:
+        async with self._asking:
+            if update is None:
                 return Resent(accepted=False, reason=Denial.OVER)
             return await self._ask(update.id, is_automatic=False)
 
@@ -100,6 +119,7 @@ class Verification:
         return Facts(
             challenge_id=self._challenge_id,
             state=self._state,
+            reason=opening.refusal,
             created_at=opening.created_at,
             expires_at=opening.expires_at,
             messages=self._messages.told,
@@ -114,6 +134,10 @@ class Verification:
     def _is_active(self) -> bool:
         return self._state is ChallengeState.ACTIVE
 
+    @property
+    def _open_until(self) -> datetime | None:
+        return self._opening.expires_at if self._opening and self._is_active else None
+
     def _settle(self, state: ChallengeState) -> None:
         """Move on from active, once."""
         if self._is_active:
@@ -125,7 +149,7 @@ class Verification:
 
     async def _see_through(self) -> Verified:
         self._show()
-        if self._refusal is None:
+        if self._opening is None:
             await self._open()
         opening = self._opening
         if opening is None or opening.terms is None or opening.expires_at is None:
@@ -140,14 +164,12 @@ class Verification:
         return await self._close()
 
     async def _open(self) -> None:
-        opening = await challenging.open_challenge(self._request, self._challenge_id)
+        opening = self._opening = await challenging.open_challenge(self._request, self._challenge_id)
         if opening.notice is None:
             # Withdrawn meanwhile or not: there is no challenge.
-            self._refusal, self._state = opening.refusal or "not opened", ChallengeState.REFUSED
-            return
-        self._opening = opening
-        if self._is_active:
-            await self._deliver(opening.notice)
+            self._state = ChallengeState.REFUSED
+        elif self._is_active:
+            await self._deliver(opening.notice, number=1)
 
     async def _watch(self, unasked: Unasked, expires_at: datetime) -> None:
         """Wait until the challenge is over; only where the policy says so is anything sent unasked."""
@@ -170,7 +192,7 @@ class Verification:
             return
 
     async def _ask_unasked(self, unasked: Unasked) -> None:
-        async with self._turn:
+        async with self._asking:
             if not self._is_active:
                 return
             answer = await self._ask(unasked.ask(), is_automatic=True)
@@ -178,19 +200,26 @@ class Verification:
             unasked.denied(workflow.now(), answer.again_at)
 
     async def _ask(self, asked_id: str, *, is_automatic: bool) -> Resent:
-        granted = await challenging.ask(
-            self._request, self._challenge_id, asked_id, is_automatic=is_automatic
+        expires_at = self._open_until
+        if expires_at is None:
+            return Resent(accepted=False, reason=Denial.OVER)
+        call = Ask(
+            request=self._request,
+            challenge_id=self._challenge_id,
+            asked_id=asked_id,
+            is_automatic=is_automatic,
         )
+        granted = await challenging.ask(call, expires_at)
         if granted.notice is None:
             return Resent(accepted=False, reason=granted.denial, again_at=granted.again_at)
         if not self._is_active:
             # It was counted, and the challenge is over: nothing is sent for it.
             return Resent(accepted=False, reason=Denial.OVER)
-        await self._deliver(granted.notice)
+        await self._deliver(granted.notice, granted.number)
         return Resent(accepted=True)
 
-    async def _deliver(self, notice: NoticeRequest) -> None:
-        await self._messages.deliver(notice)
+    async def _deliver(self, notice: NoticeRequest, number: int) -> None:
+        await self._messages.deliver(notice, number)
         if not self._is_active:
             await self._messages.withdraw()  # it began after the others were withdrawn
         self._show()
@@ -199,24 +228,15 @@ class Verification:
         """Answer everybody who still waits, and tell how it ended."""
         self._show()
         await workflow.wait_condition(workflow.all_handlers_finished)
+        opening = self._opening or Opening()
         return Verified(
             challenge_id=self._challenge_id,
             state=self._state,
-            reason=self._refusal,
-            created_at=self._opening.created_at if self._opening else None,
+            reason=opening.refusal,
+            again_at=opening.again_at,
+            created_at=opening.created_at,
             deliveries=len(self._messages.told),
             delivered=self._messages.outcome,
             consumed_at=self._consumed_at,
             ended_at=workflow.now(),
         )
-
-
-def _named(request: VerificationRequest, workflow_id: str) -> tuple[str, str | None]:
-    """Return the challenge that a workflow is about, and why it is none; its id may leave it out."""
-    try:
-        challenge_id = challenge_of(workflow_id)
-    except ValueError as error:
-        return request.challenge_id or "", f"workflow id: {error}"
-    if request.challenge_id not in {None, challenge_id}:
-        return challenge_id, f"workflow id: must be {verification_id(request.challenge_id or '')}"
-    return challenge_id, None

@@ -8,6 +8,7 @@
     │   └── ReadFailed     a look-up that failed: it proves nothing, and may be repeated
     ├── Misconfigured      credentials, sender or address of the API are wrong; never the recipient's fault
     └── Forged             a callback that must not be believed
+        └── Unsigned       and that its provider is asked to bring again, signed
 
 The tree itself is `activities.providers.errors`; what a provider does with all this, `provider`.
 """

@@ -50,6 +50,12 @@ CAPABILITIES: Mapping[Channel, Capabilities] = MappingProxyType(
 
 LONGEST_KEY: Final = 255
 
+OLDEST: Final = timedelta(hours=25)
+"""The age up to which a signature is believed.
+
+It repeats for 24 hours, and does not say that each try is signed anew.
+"""
+
 _ADDRESSES: Mapping[Channel, str] = MappingProxyType({Channel.EMAIL: "email", Channel.SMS: "phone_number"})
 
 
@@ -121,7 +127,7 @@ class Courier:
         signatures.hmac_hex(
             secret.reveal(), timestamp.encode(errors="replace") + b"." + callback.body, *given
         )
-        signatures.stamped(timestamp, self.clock(), per_second=1000)
+        signatures.stamped(timestamp, self.clock(), per_second=1000, oldest=OLDEST)
 
     def parse(self, callback: Callback) -> tuple[Reported, ...]:
         """Read the message of a callback; events of templates and audiences tell of nothing."""

@@ -58,3 +58,7 @@ class Misconfigured(Exception):
 
 class Forged(Exception):
     """Unsigned, altered, stale or unreadable."""
+
+
+class Unsigned(Forged):
+    """Without any signature, by a provider that forgets it at times and is to bring it again."""

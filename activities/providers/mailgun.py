@@ -58,6 +58,13 @@ VARIABLE = "standby"
 PAGE = 500
 """Rows of a list in one answer: half of what it would give, for their errors may be long."""
 
+OLDEST = timedelta(hours=12)
+"""The age up to which a signature is believed.
+
+A repetition brings the time and the token of the first try, and comes up to 8 hours and 5 minutes after it;
+the rest is for events that Mailgun itself holds up. Tokens are kept for longer (`activities.store.tokens`).
+"""
+
 WELCOME = b"Mailgun Magnificent API"
 """What it says, with a 200, at an address that means nothing."""
 
@@ -142,7 +149,7 @@ class Mailgun:
         if not f"{timestamp}{token}{''.join(given)}".isascii():
             raise Forged("the signature cannot be read")
         signatures.hmac_hex(key.reveal(), f"{timestamp}{token}".encode(errors="replace"), *given)
-        signatures.stamped(timestamp, self.clock())
+        signatures.stamped(timestamp, self.clock(), oldest=OLDEST)
 
     def parse(self, callback: Callback) -> tuple[Reported, ...]:
         """Read the one event of a callback; its id is the token, which is to be taken once."""

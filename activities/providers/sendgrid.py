@@ -51,6 +51,8 @@ PAGE: Final = 250
 """Half of the longest page of a list: bounces bring long reasons, and an answer may be too long to read."""
 COPIES: Final = 100
 """More messages under one key than there can be."""
+OLDEST: Final = timedelta(hours=25)
+"""The age of a signature: it repeats for 24 hours, and does not say that each try is signed anew."""
 
 _UNAVAILABLE = frozenset({HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND, HTTPStatus.GONE})
 _SIGNED = "x-twilio-email-event-webhook"
@@ -138,7 +140,7 @@ class SendGrid:
         timestamp = callback.headers.get(f"{_SIGNED}-timestamp", "")
         given = callback.headers.get(f"{_SIGNED}-signature", "")
         signatures.ecdsa(key.reveal(), timestamp.encode(errors="replace") + callback.body, given)
-        signatures.stamped(timestamp, self.clock())
+        signatures.stamped(timestamp, self.clock(), oldest=OLDEST)
 
     def parse(self, callback: Callback) -> tuple[Reported, ...]:
         """Read the events; those of the account, and bounces that nothing ties to a message, are left out."""

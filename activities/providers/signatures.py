@@ -23,7 +23,11 @@ from activities.providers.fields import unix
 Clock = Callable[[], datetime]
 
 TOLERANCE: Final = timedelta(minutes=5)
-"""How far a callback's timestamp may be from now, either way."""
+"""How far the clocks of two hosts may differ: a timestamp may be ahead by this, and older by this at least.
+
+Where a repetition keeps the timestamp of the first try, or nobody says that it does not, an adapter has an
+`OLDEST` of its own: what was refused as stale after an outage would be lost.
+"""
 
 SHORTEST_KEY: Final = 16
 """Bytes of a webhook's secret, below which anybody could guess it."""
@@ -100,16 +104,16 @@ def pkcs1(key: rsa.RSAPublicKey, signed: bytes, given: str, digest: hashes.HashA
         raise Forged(_MISMATCH) from None
 
 
-def fresh(sent_at: datetime | None, now: datetime) -> None:
-    """Demand a time that is not far from now: a captured callback cannot be brought again later."""
-    if sent_at is None or abs(now - sent_at) > TOLERANCE:
+def fresh(sent_at: datetime | None, now: datetime, *, oldest: timedelta = TOLERANCE) -> None:
+    """Demand a time that is not far from now: a captured callback cannot be brought again for ever."""
+    if sent_at is None or not -TOLERANCE <= now - sent_at <= oldest:
         raise Forged("the timestamp is too far from now")
 
 
-def stamped(timestamp: str, now: datetime, *, per_second: int = 1) -> None:
+def stamped(timestamp: str, now: datetime, *, per_second: int = 1, oldest: timedelta = TOLERANCE) -> None:
     """Demand a Unix timestamp, in digits, that is not far from now."""
     is_count = timestamp.isascii() and timestamp.isdigit()
-    fresh(unix(timestamp, per_second=per_second) if is_count else None, now)
+    fresh(unix(timestamp, per_second=per_second) if is_count else None, now, oldest=oldest)
 
 
 def _public(key: str) -> object:

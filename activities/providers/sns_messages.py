@@ -112,7 +112,7 @@ async def verify(
         raise Forged("the topic is not one of ours")
     if callback.headers.get("x-amz-sns-message-id") != _text(envelope, "MessageId"):
         raise Forged("the header names another message")
-    _lately(instant(_text(envelope, "Timestamp")), now)
+    signatures.fresh(instant(_text(envelope, "Timestamp")), now, oldest=OLDEST)
     digest = _DIGESTS.get(_text(envelope, "SignatureVersion"))
     if digest is None:
         raise Forged("the version of the signature is not known")
@@ -156,11 +156,6 @@ def message(callback: Callback) -> Json | None:
 def event_id(callback: Callback) -> str:
     """Return what an envelope keeps however often it is repeated."""
     return _text(posted(callback.body), "MessageId")
-
-
-def _lately(published_at: datetime | None, now: datetime) -> None:
-    if published_at is None or not -TOLERANCE <= now - published_at <= OLDEST:
-        raise Forged("the timestamp is too far from now")
 
 
 def _signed(envelope: Json) -> bytes:

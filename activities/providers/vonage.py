@@ -18,7 +18,7 @@ from jwt.types import Options
 from activities.providers import answers, configured, labels, refusals, signatures, vonage_words, wire
 from activities.providers.answers import Answer, Json
 from activities.providers.base import Callback, Callbacks, Capabilities, Finding, Level, Message, Reported
-from activities.providers.errors import Ambiguous, Forged
+from activities.providers.errors import Ambiguous, Forged, Unsigned
 from activities.providers.fields import event_id, instant, parts, segment, text, unix
 from activities.providers.signatures import Clock
 from activities.providers.vonage_words import ACCEPTED, ALPHABET, INTERNAL_ERROR
@@ -39,6 +39,12 @@ CAPABILITIES: Mapping[Channel, Capabilities] = MappingProxyType(
 
 LONGEST_REFERENCE: Final = 100
 """Of `client-ref`, which comes back in receipts, and of `callback`, which has no room for our key."""
+
+OLDEST: Final = timedelta(hours=73)
+"""The age up to which a signature is believed.
+
+Receipts are repeated for 72 hours, and Vonage does not say that each try is signed anew.
+"""
 
 _SIGNATURE = re.compile(r"[0-9a-f]{64}")
 _TIMELESS: Options = {
@@ -135,10 +141,12 @@ class Vonage:
             return
         given = dict(vonage_words.parameters(callback))
         signature = given.pop("sig", "").lower()
+        if not signature:
+            raise Unsigned("the callback is not signed: ask Vonage for signed webhooks")
         if not _SIGNATURE.fullmatch(signature):
             raise Forged("the callback is not signed by SHA-256 HMAC")
         signatures.hmac_hex(secret, vonage_words.signed(given), signature)
-        signatures.stamped(given.get("timestamp", ""), self.clock())
+        signatures.stamped(given.get("timestamp", ""), self.clock(), oldest=OLDEST)
 
     def parse(self, callback: Callback) -> tuple[Reported, ...]:
         """Read the one receipt of a callback; a text that came in tells of nothing."""
@@ -218,7 +226,7 @@ def _token(secret: str, token: str, callback: Callback, clock: Clock) -> None:
     if not callback.body:
         raise Forged("the token vouches for no body")
     signatures.same(hashlib.sha256(callback.body).hexdigest(), text(claims, "payload_hash") or "")
-    signatures.fresh(unix(claims.get("iat")), clock())
+    signatures.fresh(unix(claims.get("iat")), clock(), oldest=OLDEST)
 
 
 def build(settings: Settings, client: httpx.AsyncClient) -> Vonage:

@@ -4,20 +4,21 @@ It is committed before the wire, on a row that is written as `ambiguous`: a proc
 own case correctly. No connection is held while the provider is asked.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from activities.store import rows, tables
+from activities.store.carrying import Bar, Bearer, bar
 from activities.store.database import reading, writing
 from activities.store.errors import Missing
 from activities.store.records import AttemptRow, NoticeRow
-from workflows.policy.keys import attempted
+from workflows.policy.keys import attempted, parts
 from workflows.policy.words import AttemptState, Outcome, Phase
 
-__all__ = ["AttemptRow", "Attempts", "Claim", "Closed", "Fresh", "Settled", "Standing"]
+__all__ = ["AttemptRow", "Attempts", "Barred", "Claim", "Closed", "Fresh", "Settled", "Standing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,8 @@ class Fresh:
 
     dispatch: int
     """Counts the dispatches of the attempt: with it the claim can be given back."""
+    was: Phase = field(default=Phase.QUEUED, compare=False)
+    """Where the notice was before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +55,14 @@ class Closed:
     outcome: Outcome
 
 
-Claim = Fresh | Standing | Settled | Closed
+@dataclass(frozen=True, slots=True)
+class Barred:
+    """It would carry a challenge, and may not."""
+
+    bar: Bar
+
+
+Claim = Fresh | Standing | Settled | Closed | Barred
 
 
 class Attempts:
@@ -91,8 +101,14 @@ class Attempts:
                     return str(found[0])
         return None
 
-    async def claim(self, key: str, *, provider: str, address_hash: str, at: datetime) -> Claim:
-        """Ask for the right to dispatch; exactly one of many that race gets Fresh. Raises Missing."""
+    async def claim(
+        self, key: str, *, provider: str, address_hash: str, at: datetime, carries: bool = False
+    ) -> Claim:
+        """Ask for the right to dispatch; exactly one of many that race gets Fresh. Raises Missing.
+
+        What carries a challenge is claimed with the challenge held: whoever asks for another message
+        meanwhile sees this claim, or this one sees that message.
+        """
         async with writing(self._engine) as connection:
             notice = await rows.hold(connection, attempted(key).notice_key)
             row = await rows.find(connection, key)
@@ -103,6 +119,9 @@ class Attempts:
                     return Settled(row)
             if notice.outcome is not None:
                 return Closed(notice.outcome)
+            barred = await bar(connection, _bearer(key, address_hash), at) if carries else None
+            if barred is not None:
+                return Barred(barred)
             row = row or await rows.plan(connection, key)
             await rows.change(connection, tables.notices, notice, phase=Phase.CLAIMED, channel=row.channel)
             await rows.change(
@@ -114,7 +133,7 @@ class Attempts:
                 address_hash=address_hash,
                 **_dispatched(row, at),
             )
-        return Fresh(row.dispatches + 1)
+        return Fresh(row.dispatches + 1, notice.phase)
 
     async def repeat(self, key: str, *, at: datetime) -> bool:
         """Count a further dispatch of a standing claim; False, and no right to send, where it stands no more.
@@ -142,15 +161,21 @@ class Attempts:
             await rows.change(connection, tables.attempts, row, state=AttemptState.PLANNED, note=note)
         return True
 
-    async def doubt(self, key: str, *, note: str) -> None:
-        """Say why a dispatch ended without a result: its evidence is awaited from now on. Raises Missing."""
+    async def doubt(self, key: str, *, note: str | None = None) -> Phase | None:
+        """Say why a dispatch ended without a result: its evidence is awaited from now on. Raises Missing.
+
+        Returns where the notice was; None where it stays there. Without a note, the one on record stands.
+        """
         async with writing(self._engine) as connection:
             notice, row = await _held(connection, key)
             if row.state is not AttemptState.AMBIGUOUS:
-                return
-            if notice.channel is row.channel:
+                return None
+            moves = notice.channel is row.channel and notice.phase is Phase.CLAIMED
+            if moves:
                 await rows.change(connection, tables.notices, notice, phase=Phase.AWAITING)
-            await rows.change(connection, tables.attempts, row, note=note)
+            if note is not None:
+                await rows.change(connection, tables.attempts, row, note=note)
+        return notice.phase if moves else None
 
 
 async def _held(connection: AsyncConnection, key: str) -> tuple[NoticeRow, AttemptRow]:
@@ -159,6 +184,11 @@ async def _held(connection: AsyncConnection, key: str) -> tuple[NoticeRow, Attem
     if row is None:
         raise Missing(f"ledger: there is no attempt {key}")
     return notice, row
+
+
+def _bearer(key: str, address_hash: str) -> Bearer:
+    of = attempted(key)
+    return Bearer(of.notice_key, parts(of.notice_key).event_id, {of.channel: address_hash})
 
 
 def _dispatched(row: AttemptRow, at: datetime) -> dict[str, object]:

@@ -1,11 +1,18 @@
 """Rows of verifications as values; every instant is UTC."""
 
+import hmac
 from datetime import datetime
+from typing import Final
 
 from pydantic import Field
 
 from workflows.policy.models import Payload
+from workflows.policy.verification import Presented
 from workflows.policy.words import ChallengeState, Method, Outcome, Phase
+
+_NOTHING_KEPT: Final = "-" * 64
+_NOTHING_BROUGHT: Final = "+" * 64
+"""As long as a digest, and none; nor does one equal the other."""
 
 
 class ChallengeRow(Payload):
@@ -33,6 +40,26 @@ class ChallengeRow(Payload):
     expires_at: datetime
     consumed_at: datetime | None = None
     ended_at: datetime | None = None
+    pruned_at: datetime | None = None
+    """When its messages and tries were deleted; this row stays."""
+
+    @property
+    def notice_key(self) -> str:
+        """The notice of its first message."""
+        return f"{self.kind}:{self.id}:{self.account_id}"
+
+    def matches(self, presented: Presented) -> bool:
+        """Compare in constant time: both secrets, whatever was brought and whatever there is."""
+        pairs = ((self.link_digest, presented.link), (self.code_digest, presented.code))
+        right = [
+            hmac.compare_digest(kept or _NOTHING_KEPT, brought or _NOTHING_BROUGHT) for kept, brought in pairs
+        ]
+        return any(right)
+
+    def counts_guesses(self, at: datetime) -> bool:
+        """Whether a wrong code takes anything away from it."""
+        is_open = self.state is ChallengeState.ACTIVE and at < self.expires_at
+        return is_open and self.code_digest is not None
 
 
 class DeliveryRow(Payload):

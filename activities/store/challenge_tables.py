@@ -37,11 +37,17 @@ challenges = Table(
     Column("expires_at", Instant, nullable=False),
     Column("consumed_at", Instant),
     Column("ended_at", Instant),
+    Column("pruned_at", Instant),
     CheckConstraint("(state = 'consumed') = (consumed_at IS NOT NULL)", name="consumed_whole"),
     CheckConstraint("(state = 'active') = (ended_at IS NULL)", name="ended_whole"),
 )
 Index("ix_challenges_link_digest", challenges.c.link_digest, unique=True)
 Index("ix_challenges_result_digest", challenges.c.result_digest, unique=True)
+_kept = challenges.c.pruned_at.is_(None)
+Index("ix_challenges_kept", challenges.c.ended_at, sqlite_where=_kept, postgresql_where=_kept)
+Index("ix_challenges_created_at", challenges.c.created_at)
+Index("ix_challenges_account_id", challenges.c.account_id, challenges.c.created_at)
+Index("ix_challenges_state", challenges.c.state, challenges.c.created_at)
 
 deliveries = Table(
     "deliveries",

@@ -4,8 +4,7 @@ All that decides is read and written in one transaction, with the challenge's ro
 a secret at once exactly one succeeds, whatever became of the workflows that asked.
 """
 
-import hmac
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from sqlalchemy import select
@@ -13,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from activities.store import challenge_finding as finding
 from activities.store import challenge_tables
+from activities.store.carrying import Bearer, Carried, carried
 from activities.store.challenge_rows import ChallengeRow, DeliveryRow
 from activities.store.counting import gather
 from activities.store.database import reading, writing
@@ -28,9 +28,6 @@ from workflows.policy.words import ChallengeState
 
 FIRST = ""
 """Who asked for the first message: the verification itself. Callers name their updates, and none is empty."""
-
-_NOTHING_KEPT, _NOTHING_BROUGHT = "-" * 64, "+" * 64
-"""As long as a digest, and none; nor do they equal each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +49,8 @@ class Trial:
 
     consumed: bool
     state: ChallengeState
+    is_new: bool = field(default=False, compare=False)
+    """Whether this very call has changed the challenge."""
 
 
 class Challenges:
@@ -126,14 +125,14 @@ class Challenges:
                 return Trial(earlier, row.state)
             if row.state is not ChallengeState.ACTIVE or at >= row.expires_at:
                 return Trial(consumed=False, state=row.state)
-            consumed = _matches(row, presented)
+            consumed = row.matches(presented)
             if not consumed and not _is_guess(row, presented):
                 return Trial(consumed=False, state=row.state)
             changes = _after(row, at, consumed=consumed)
             await finding.change(connection, row.id, changes)
             values = {"challenge_id": row.id, "attempt_id": attempt_id, "consumed": consumed, "at": at}
             await connection.execute(challenge_tables.tries.insert().values(values))
-        return Trial(consumed, ChallengeState(str(changes.get("state", row.state))))
+        return Trial(consumed, ChallengeState(str(changes.get("state", row.state))), is_new=True)
 
     async def end(self, challenge_id: str, state: ChallengeState, *, at: datetime) -> ChallengeRow | None:
         """Write that a challenge is over, and return it as it stands: the first terminal state stays."""
@@ -150,6 +149,16 @@ class Challenges:
         """Return a challenge."""
         async with reading(self._engine) as connection:
             return await finding.find(connection, challenge_id)
+
+    async def tried(self, challenge_id: str, attempt_id: str) -> bool | None:
+        """Return whether an attempt consumed; None where it is not on record."""
+        async with reading(self._engine) as connection:
+            return await finding.tried(connection, challenge_id, attempt_id)
+
+    async def carried(self, bearer: Bearer) -> Carried | None:
+        """Return the message of a challenge that a notice is; None where it is none."""
+        async with reading(self._engine) as connection:
+            return await carried(connection, bearer)
 
     async def of_message(self, event_id: str) -> tuple[ChallengeRow, DeliveryRow] | None:
         """Return the challenge that a notice's event carries, and the message that it is."""
@@ -199,15 +208,6 @@ def _message(row: ChallengeRow, to: Destinations, *, number: int, asked_id: str,
         phone_hash=to.phone,
         asked_at=at,
     )
-
-
-def _matches(row: ChallengeRow, presented: Presented) -> bool:
-    """Compare in constant time: both secrets, whatever was brought and whatever there is."""
-    pairs = ((row.link_digest, presented.link), (row.code_digest, presented.code))
-    right = [
-        hmac.compare_digest(kept or _NOTHING_KEPT, brought or _NOTHING_BROUGHT) for kept, brought in pairs
-    ]
-    return any(right)
 
 
 def _is_guess(row: ChallengeRow, presented: Presented) -> bool:

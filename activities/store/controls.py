@@ -48,8 +48,8 @@ class ControlBoard:
             changes = [ControlChange.model_validate(dict(row)) for row in found.mappings()]
         return {each.name: each for each in changes}
 
-    async def changes(self, limit: int) -> tuple[ControlChange, ...]:
-        """Return the latest settings of any control, newest first."""
+    async def changes(self, limit: int | None = None) -> tuple[ControlChange, ...]:
+        """Return the latest settings of any control, newest first; without a limit all of them."""
         table = tables.control_changes
         columns = [table.c[name] for name in ControlChange.model_fields]
         statement = select(*columns).order_by(table.c.id.desc()).limit(limit)

@@ -27,7 +27,7 @@ class Facts:
     def asked(self, row: ChallengeRow, resend: Control, now: datetime) -> Asked:
         """Return the facts as the decision takes them."""
         return Asked(
-            challenge_id=row.id,
+            notice_key=row.notice_key,
             now=now,
             expires_at=row.expires_at,
             state=row.state,

@@ -8,9 +8,10 @@ take its one write lock when they begin: one that took it later could not wait f
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import timedelta
+from pathlib import Path
 
 from sqlalchemy import Connection, event
-from sqlalchemy.engine import URL, make_url
+from sqlalchemy.engine import URL, Dialect, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError, DBAPIError, TimeoutError  # noqa: A004 - the pool's
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
@@ -39,14 +40,14 @@ _PRAGMAS = (
 _READING = "standby_reading"
 
 
-def new_engine(url: str) -> AsyncEngine:
+def new_engine(url: str, *, creates: bool = True) -> AsyncEngine:
     """Return an engine that has connected to nothing yet; raises StoreError for a URL of no use.
 
-    Dispose of it in the event loop that used it.
+    Where it does not create, a file that is not there stays so. Dispose of it in the event loop that used it.
     """
     where = parsed(url)
     if where.get_backend_name() == "sqlite":
-        return _sqlite(where)
+        return _sqlite(where, creates=creates)
     return create_async_engine(
         where,
         hide_parameters=True,
@@ -97,7 +98,7 @@ async def _transaction(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
         raise explained(error, engine.url) from None
 
 
-def _sqlite(where: URL) -> AsyncEngine:
+def _sqlite(where: URL, *, creates: bool) -> AsyncEngine:
     engine = create_async_engine(
         where,
         hide_parameters=True,
@@ -105,9 +106,22 @@ def _sqlite(where: URL) -> AsyncEngine:
         max_overflow=0,
         pool_timeout=PATIENCE.total_seconds(),
     )
+    if not creates:
+        event.listen(engine.sync_engine, "do_connect", _only_what_is_there)
     event.listen(engine.sync_engine, "connect", _prepare)
     event.listen(engine.sync_engine, "begin", _begin)
     return engine
+
+
+def _only_what_is_there(
+    _dialect: Dialect, _: ConnectionPoolEntry, arguments: list[str], options: dict[str, object]
+) -> None:
+    """Name the file to SQLite in the one form that can say so; a URI of the operator's own stays as it is."""
+    if not options.get("uri"):
+        arguments[0] = f"{Path(arguments[0]).as_uri()}?mode=rw"
+        options["uri"] = True
+    elif "mode=" not in arguments[0]:
+        arguments[0] += f"{'&' if '?' in arguments[0] else '?'}mode=rw"
 
 
 def _prepare(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:

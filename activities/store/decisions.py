@@ -17,6 +17,8 @@ class Answered(NamedTuple):
     answer: str | None
     reason: str | None
     at: datetime
+    is_new: bool = False
+    """Whether this call has put it on record."""
 
 
 class Decisions:
@@ -48,7 +50,7 @@ class Decisions:
         }
         async with writing(self._engine) as connection:
             if await rows.insert_once(connection, tables.decisions, values):
-                return Answered(answer, reason, at)
+                return Answered(answer, reason, at, is_new=True)
             return await _standing(connection, decision, run)
 
 

@@ -4,7 +4,7 @@ A report may come before the receipt of its own send, even before the claim: the
 then, and the claim finds it settled. A refused report and one after the close are kept as well.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import select
@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from activities.store import rows, tables
 from activities.store.database import reading, writing
+from activities.store.filings import Filing, Kept
 from activities.store.records import AttemptRow, NoticeRow
 from activities.store.strays import adopt
 from activities.store.suppressions import suppress
@@ -19,7 +20,7 @@ from workflows.policy import hygiene, state
 from workflows.policy.keys import attempted
 from workflows.policy.models import Observation
 from workflows.policy.state import Transition
-from workflows.policy.words import AttemptState, Phase, Source, Verdict
+from workflows.policy.words import AttemptState, Phase, Source, SuppressionReason, Verdict
 
 
 class Evidence:
@@ -33,9 +34,7 @@ class Evidence:
         async with reading(self._engine) as connection:
             return await _is_known(connection, attempt_key, event_id)
 
-    async def observe(
-        self, seen: Observation, *, at: datetime, next_at: datetime | None = None
-    ) -> Transition:
+    async def observe(self, seen: Observation, *, at: datetime, next_at: datetime | None = None) -> Kept:
         """Keep a report, apply it, and return what it did; the same one again writes nothing.
 
         Where it brings the provider's id, what came under that id before is filed with it, and the state that
@@ -44,10 +43,12 @@ class Evidence:
         """
         async with writing(self._engine) as connection:
             before = await _held(connection, seen.attempt_key)
-            did = await _file(connection, before, seen, at=at, next_at=next_at)
-            if not _may_name(before.row, seen):
-                return did
-            return replace(did, state=await _adopt(connection, before.row, seen, did.state, at=at))
+            did, filing = await _file(connection, before, seen, at=at, next_at=next_at)
+            filings: tuple[Filing, ...] = () if filing is None else (filing,)
+            if _may_name(before.row, seen):
+                filings += await _adopt(connection, before.row, seen, at=at)
+        state = filings[-1].did.state if filings else did.state
+        return Kept(state, did.verdict, did.reason, filings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,30 +71,33 @@ async def _file(
     *,
     at: datetime,
     next_at: datetime | None = None,
-) -> Transition:
-    """Keep one report and apply it, with all that follows from it."""
+) -> tuple[Transition, Filing | None]:
+    """Keep one report and apply it, with all that follows from it; nothing is filed twice."""
     notice, row = of.notice, of.row
     if await _is_known(connection, seen.attempt_key, seen.event_id):
-        return Transition(row.state, Verdict.REPEATED, "it is on record already")
+        return Transition(row.state, Verdict.REPEATED, "it is on record already"), None
     did = _judge(notice, row, seen)
     changes = _moved(row, seen, did.state, at) if did.verdict is Verdict.APPLIED else _named(row, seen)
     if changes:
         await rows.change(connection, tables.attempts, row, **changes)
     await _append(connection, seen, did)
-    await _clean(connection, row, seen)
-    if notice.outcome is None:
+    suppressed = await _clean(connection, row, seen)
+    news = _news(notice, row, seen, at) if notice.outcome is None else {}
+    if news:
         due = {} if seen.source is Source.CALLBACK else {"next_at": next_at}
-        await rows.change(connection, tables.notices, notice, **_news(notice, row, seen, at), **due)
-    return did
+        await rows.change(connection, tables.notices, notice, **news, **due)
+    since = notice.model_copy(update=news)
+    status = row.model_copy(update=changes).status
+    return did, Filing(seen, did, notice, row, since.phase, status, since.reads, suppressed)
 
 
 async def _adopt(
-    connection: AsyncConnection, row: AttemptRow, seen: Observation, state: AttemptState, *, at: datetime
-) -> AttemptState:
-    """File what came under the provider's id before anybody knew whose it was; return the state after it."""
-    for stray in await adopt(connection, row.key, row.provider or "", seen.provider_id or ""):
-        state = (await _file(connection, await _held(connection, row.key), stray, at=at)).state
-    return state
+    connection: AsyncConnection, row: AttemptRow, seen: Observation, *, at: datetime
+) -> tuple[Filing, ...]:
+    """File what came under the provider's id before anybody knew whose it was."""
+    strays = await adopt(connection, row.key, row.provider or "", seen.provider_id or "")
+    filed = [await _file(connection, await _held(connection, row.key), each, at=at) for each in strays]
+    return tuple(filing for _, filing in filed if filing is not None)
 
 
 def _may_name(row: AttemptRow, seen: Observation) -> bool:
@@ -142,18 +146,23 @@ def _news(notice: NoticeRow, row: AttemptRow, seen: Observation, at: datetime) -
     return news
 
 
-async def _clean(connection: AsyncConnection, row: AttemptRow, seen: Observation) -> None:
-    """Suppress with the evidence: a worker that dies next takes nobody's choice with it."""
+async def _clean(connection: AsyncConnection, row: AttemptRow, seen: Observation) -> SuppressionReason | None:
+    """Suppress with the evidence, and return why, if that is new.
+
+    A worker that dies next takes nobody's choice with it.
+    """
     reason = hygiene.suppression(seen, row.channel)
-    if reason is not None and row.address_hash is not None:
-        await suppress(
-            connection,
-            row.address_hash,
-            row.channel,
-            reason,
-            source_notice=row.notice_key,
-            observed_at=seen.at,
-        )
+    if reason is None or row.address_hash is None:
+        return None
+    is_new = await suppress(
+        connection,
+        row.address_hash,
+        row.channel,
+        reason,
+        source_notice=row.notice_key,
+        observed_at=seen.at,
+    )
+    return reason if is_new else None
 
 
 async def _append(connection: AsyncConnection, seen: Observation, did: Transition) -> None:

@@ -9,13 +9,14 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from activities.store import rows, tables
 from activities.store.database import reading, writing
+from activities.store.filings import Ending, Lapsed
 from activities.store.records import AttemptRow, NoticeRow
 from workflows.policy import state
 from workflows.policy.keys import parts
 from workflows.policy.models import NoticeRequest, Result
 from workflows.policy.progress import Attempt
 from workflows.policy.terms import Policy
-from workflows.policy.words import AttemptState, Outcome, Phase
+from workflows.policy.words import AttemptState, Phase
 
 
 class Admitted(StrEnum):
@@ -92,7 +93,7 @@ class Notices:
             earliest: datetime | None = (await connection.execute(statement)).scalar_one()
         return earliest
 
-    async def close(self, result: Result, attempts: tuple[Attempt, ...], *, at: datetime) -> Outcome:
+    async def close(self, result: Result, attempts: tuple[Attempt, ...], *, at: datetime) -> Ending:
         """Write the outcome and the last state of each attempt, and return the outcome that stands.
 
         The first outcome stays, whoever comes later; raises Missing.
@@ -100,14 +101,16 @@ class Notices:
         async with writing(self._engine) as connection:
             notice = await rows.hold(connection, result.key)
             if notice.outcome is not None:
-                return notice.outcome
+                return Ending(notice.outcome)
             await rows.change(connection, tables.notices, notice, **_closing(result))
             told = {each.key: each.state for each in attempts}
+            lapsed = []
             for row in await rows.find_all(connection, notice.key):
                 last = _last(row, told.get(row.key, row.state), settled=row.channel is result.channel)
                 if last is not row.state:
                     await rows.change(connection, tables.attempts, row, state=last, settled_at=at)
-        return result.outcome
+                    lapsed.append(Lapsed(row, last))
+        return Ending(result.outcome, notice, tuple(lapsed))
 
 
 def _begun(request: NoticeRequest, terms: Terms, at: datetime) -> NoticeRow:

@@ -47,6 +47,8 @@ class NoticeRow(Payload):
     """Reads that brought an answer."""
     created_at: datetime
     closed_at: datetime | None = None
+    pruned_at: datetime | None = None
+    """When its evidence was deleted; this row stays."""
     version: int = 0
 
 

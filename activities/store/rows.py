@@ -5,7 +5,7 @@ hence no deadlock, and each sees what the one before has committed. SQLite has o
 anyway. Each update compares the version besides, and catches a writer that did not queue.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from sqlalchemy import Table, select, update
 from sqlalchemy.dialects import postgresql, sqlite
@@ -74,6 +74,15 @@ async def change(
 
 async def insert_once(connection: AsyncConnection, table: Table, values: Mapping[str, object]) -> bool:
     """Insert a row unless one with its key is there; exactly one of many that race returns True."""
+    return await insert_new(connection, table, values) == 1
+
+
+async def insert_new(
+    connection: AsyncConnection,
+    table: Table,
+    values: Mapping[str, object] | Sequence[Mapping[str, object]],
+) -> int:
+    """Insert one row or several, but for those whose keys are there; return how many are new."""
     statement: postgresql.Insert | sqlite.Insert
     match connection.dialect.name:
         case "postgresql":
@@ -81,4 +90,4 @@ async def insert_once(connection: AsyncConnection, table: Table, values: Mapping
         case _:
             statement = sqlite.insert(table).values(values).on_conflict_do_nothing()
     inserted = await connection.execute(statement.returning(*table.primary_key.columns))
-    return inserted.first() is not None
+    return len(inserted.all())

@@ -64,6 +64,19 @@ class _Kept(Payload):
     """When it came first."""
 
 
+class Aside(Payload):
+    """What is kept aside of one provider, and for how long it has been coming; nothing of any report."""
+
+    provider: str
+    reports: int
+    """Different ones."""
+    times: int
+    """How often one of them came: a provider that repeats them all the time calls the wrong deployment."""
+    first_at: Instant
+    """When the oldest of them came first, to the second (UTC)."""
+    last_at: Instant
+
+
 class Strays:
     """Keeps strays; times are UTC and come from the caller."""
 
@@ -104,6 +117,30 @@ class Strays:
         async with reading(self._engine) as connection:
             return {row[0]: row[1] for row in await connection.execute(statement)}
 
+    async def counted(self) -> tuple[Aside, ...]:
+        """Return a line for each provider of which something is kept aside, by name; it changes nothing."""
+        table = tables.strays
+        statement = select(
+            table.c.provider,
+            func.count(),
+            func.sum(table.c.seen),
+            # Written in UTC, and as long as each other but for what is less than a second.
+            func.min(func.substr(table.c.report["at"].as_string(), 1, _SECOND)),
+            func.max(table.c.received_at),
+        ).group_by(table.c.provider)
+        async with reading(self._engine) as connection:
+            rows = (await connection.execute(statement)).all()
+        return tuple(
+            Aside(
+                provider=provider,
+                reports=reports,
+                times=times,
+                first_at=datetime.fromisoformat(f"{first_at}Z"),
+                last_at=last_at,
+            )
+            for provider, reports, times, first_at, last_at in sorted(rows)
+        )
+
 
 async def adopt(
     connection: AsyncConnection, attempt_key: str, provider: str, provider_id: str
@@ -131,6 +168,7 @@ async def adopt(
     return tuple(sorted(told, key=lambda each: (each.at, each.event_id)))
 
 
+_SECOND = len("2026-03-01T12:00:00")
 _SAID = tuple(name for name in _Kept.model_fields if name != "at")
 
 

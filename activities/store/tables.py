@@ -50,11 +50,17 @@ notices = Table(
     Column("reads", Integer, nullable=False),
     Column("created_at", Instant, nullable=False),
     Column("closed_at", Instant),
+    Column("pruned_at", Instant),
     Column("version", Integer, nullable=False),
     CheckConstraint("(outcome IS NULL) = (closed_at IS NULL)", name="closed_whole"),
 )
 _open = notices.c.outcome.is_(None)
 Index("ix_notices_due", notices.c.next_at, sqlite_where=_open, postgresql_where=_open)
+_kept = notices.c.pruned_at.is_(None)
+Index("ix_notices_kept", notices.c.closed_at, sqlite_where=_kept, postgresql_where=_kept)
+Index("ix_notices_created_at", notices.c.created_at)
+for _name in ("kind", "outcome", "recipient_id"):
+    Index(f"ix_notices_{_name}", notices.c[_name], notices.c.created_at)
 
 attempts = Table(
     "attempts",
@@ -97,7 +103,7 @@ observations = Table(
     Column("reason", String, nullable=False),
     UniqueConstraint("attempt_key", "event_id"),
 )
-"""Append-only: a trigger refuses any change."""
+"""Append-only: a trigger refuses any change but the deletion of what was pruned."""
 
 decisions = Table(
     "decisions",
@@ -115,7 +121,7 @@ decisions = Table(
     Column("answered_at", Instant, nullable=False),
     Column("policy_digest", ForeignKey("policies.digest"), nullable=False),
 )
-"""Append-only: a trigger refuses any change."""
+"""Append-only: a trigger refuses any change but the deletion of what was pruned."""
 
 suppressions = Table(
     "suppressions",
@@ -128,6 +134,7 @@ suppressions = Table(
     Column("observed_at", Instant, nullable=False),
     Column("lifted_at", Instant),
     Column("lifted_by", String),
+    Column("lifted_why", String),
 )
 _active = suppressions.c.lifted_at.is_(None)
 Index(
@@ -139,6 +146,8 @@ Index(
     sqlite_where=_active,
     postgresql_where=_active,
 )
+Index("ix_suppressions_address_hash", suppressions.c.address_hash)
+Index("ix_suppressions_observed_at", suppressions.c.observed_at)
 
 controls = Table(
     "controls",

@@ -12,8 +12,8 @@ from activities.store import rows, tables
 from activities.store.database import writing
 from activities.store.pruning import prune
 
-KEPT: Final = timedelta(hours=2)
-"""Many times what a signed time may be off, either way: after that no token is believed anyway."""
+KEPT: Final = timedelta(hours=24)
+"""Longer than any signature with a token is believed, even one that is stamped ahead: a test says so."""
 
 
 class Tokens:

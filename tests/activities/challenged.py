@@ -8,13 +8,14 @@ from activities.store.challenge_rows import ChallengeRow
 from activities.store.challenges import Destinations
 from activities.store.ledger import Ledger
 from tests.activities.given import EXPIRY, KEYRING, NOW, SHIPPED, after
+from workflows.policy import address
 from workflows.policy.controls import Control
 from workflows.policy.keys import delivery_event
 from workflows.policy.models import NoticeRequest
-from workflows.policy.words import Method
+from workflows.policy.words import Channel, Method
 
 SIGNUP = SHIPPED.get("signup_verification")
-NOWHERE = Destinations(None, None)
+TO = SIGNUP.sample.recipient
 
 _NUMBERS = count(1)
 
@@ -45,8 +46,17 @@ async def opened(
         created_at=NOW,
         expires_at=EXPIRY,
     )
-    await ledger.challenges.open(row, NOWHERE, terms, at=NOW)
+    await ledger.challenges.open(row, destinations(keyring), terms, at=NOW)
     return message(row.id), made
+
+
+def destinations(keyring: Keyring = KEYRING) -> Destinations:
+    """Return where the sample goes, as the ledger knows it."""
+    hashed = {
+        channel: keyring.address_hash(channel, address.canonical(channel, TO.address(channel) or ""))
+        for channel in Channel
+    }
+    return Destinations(hashed[Channel.EMAIL], hashed[Channel.SMS])
 
 
 async def asked_again(ledger: Ledger, challenge_id: str) -> NoticeRequest:
@@ -61,6 +71,6 @@ async def asked_again(ledger: Ledger, challenge_id: str) -> NoticeRequest:
 
 def message(challenge_id: str, number: int = 1, **changes: object) -> NoticeRequest:
     """Return the notice that is a message of a challenge."""
-    recipient = SIGNUP.sample.recipient.model_copy(update={"id": f"account-{challenge_id}"})
+    recipient = TO.model_copy(update={"id": f"account-{challenge_id}"})
     event = {"event_id": delivery_event(challenge_id, number), "recipient": recipient}
     return NoticeRequest.model_validate(SIGNUP.sample.model_dump() | event | changes)

@@ -10,6 +10,7 @@ import pytest
 from activities.store.engine import open_engine
 from activities.store.ledger import Ledger
 from activities.store.migrate import migrate
+from tests.activities.counted import Counted
 
 
 @pytest.fixture(scope="session")
@@ -39,3 +40,16 @@ async def shared(migrated: Path, tmp_path_factory: pytest.TempPathFactory) -> As
     """A ledger for rows that each bring a notice of their own."""
     async with opened(migrated, tmp_path_factory.mktemp("shared") / "ledger.db") as ledger:
         yield ledger
+
+
+@pytest.fixture(scope="session")
+def only_meter() -> Counted:
+    """One runtime of the SDK's for all tests: each has threads of its own."""
+    return Counted()
+
+
+@pytest.fixture
+def counted(only_meter: Counted) -> Counted:
+    """A meter by which nothing was counted yet."""
+    only_meter.read()
+    return only_meter

@@ -4,6 +4,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from types import MappingProxyType
 
+from temporalio.testing import ActivityEnvironment
+
 from activities.admission import DEPLOYED_BY
 from activities.catalogue import Catalogue
 from activities.challenge import Secrets, Seed, derive, digests
@@ -13,7 +15,18 @@ from activities.settings import Settings
 from activities.store.challenge_rows import ChallengeRow, DeliveryRow
 from activities.store.ledger import Ledger
 from tests.activities.given import KEYRING, NOW, SHIPPED, after, engine
-from workflows.challenge_calls import Ask, Consume, End, Ended, Granted, Open, Opening, Tried
+from workflows.challenge_calls import (
+    Ask,
+    Consume,
+    End,
+    Ended,
+    Granted,
+    Open,
+    Opening,
+    Seek,
+    Sought,
+    Tried,
+)
 from workflows.policy.controls import Control, Switch
 from workflows.policy.terms import Policy
 from workflows.policy.verification import Destination, Presented, VerificationRequest
@@ -56,9 +69,8 @@ class Desk:
         at: datetime = NOW,
         attempt: int = DEPLOYED_BY,
     ) -> Opening:
-        env = engine(at)
-        env.info = replace(env.info, attempt=attempt)
-        return await env.run(self.part.open, Open(request=request or wish(), challenge_id=name, chain=chain))
+        call = Open(request=request or wish(), challenge_id=name, chain=chain)
+        return await on_try(attempt, at).run(self.part.open, call)
 
     async def ask(
         self,
@@ -68,9 +80,14 @@ class Desk:
         at: datetime = SOON,
         automatic: bool = False,
         name: str = ID,
+        attempt: int = 1,
     ) -> Granted:
         call = Ask(request=request or wish(), challenge_id=name, asked_id=asked_id, is_automatic=automatic)
-        return await engine(at).run(self.part.ask, call)
+        return await on_try(attempt, at).run(self.part.ask, call)
+
+    async def seek(self, *, attempt: int = 1) -> Sought:
+        _, message = await self.record()
+        return await on_try(attempt, SOON).run(self.part.seek, Seek(notice_key=message.notice_key))
 
     async def consume(
         self,
@@ -101,6 +118,12 @@ class Desk:
 
     async def set(self, switch: Switch, *, on: bool) -> None:
         await self.ledger.controls.put(switch, Control(on=on), by="ops", why="test", at=NOW)
+
+
+def on_try(attempt: int, at: datetime) -> ActivityEnvironment:
+    env = engine(at)
+    env.info = replace(env.info, attempt=attempt)
+    return env
 
 
 def edited(**changes: object) -> Catalogue:

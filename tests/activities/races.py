@@ -13,11 +13,11 @@ from activities.providers.base import Capabilities, Message, Reported
 from activities.providers.errors import Misconfigured, NotSent
 from activities.store.attempts import Attempts, Claim, Fresh
 from activities.store.evidence import Evidence
+from activities.store.filings import Kept
 from activities.store.ledger import Ledger
 from tests.activities.given import NOW, Scripted, dispatcher, outcome
 from workflows import calls
 from workflows.policy.models import Observation
-from workflows.policy.state import Transition
 
 DISPROVES = (NotSent, Misconfigured)
 """Answers which prove that this crossing was not accepted."""
@@ -81,9 +81,11 @@ class HeldAttempts(Attempts):
         self._turn = turn
 
     @override
-    async def claim(self, key: str, *, provider: str, address_hash: str, at: datetime) -> Claim:
+    async def claim(
+        self, key: str, *, provider: str, address_hash: str, at: datetime, carries: bool = False
+    ) -> Claim:
         await self._turn.here()
-        claim = await super().claim(key, provider=provider, address_hash=address_hash, at=at)
+        claim = await super().claim(key, provider=provider, address_hash=address_hash, at=at, carries=carries)
         await self._turn.here()
         return claim
 
@@ -107,9 +109,7 @@ class HeldEvidence(Evidence):
         self._turn = turn
 
     @override
-    async def observe(
-        self, seen: Observation, *, at: datetime, next_at: datetime | None = None
-    ) -> Transition:
+    async def observe(self, seen: Observation, *, at: datetime, next_at: datetime | None = None) -> Kept:
         await self._turn.here()
         return await super().observe(seen, at=at, next_at=next_at)
 

@@ -251,14 +251,19 @@ async def test_a_kind_that_carries_a_challenge_is_admitted_for_a_verification_on
 
 
 @pytest.mark.parametrize(
-    "changes", [{"recipient": CALLER}, {"kind": "signup_again"}], ids=["account", "kind"]
+    "changes",
+    [{"recipient": CALLER}, {"kind": "signup_again"}, {"recipient": {"email": "delivered+x@example.test"}}],
+    ids=["account", "kind", "address"],
 )
-async def test_a_challenge_of_another_account_or_kind_is_none(
+async def test_a_challenge_of_another_account_kind_or_address_is_none(
     ledger: Ledger, changes: dict[str, object]
 ) -> None:
     opened_for, _ = await opened(ledger)
     signup = SHIPPED.get("signup_verification")
-    asked = NoticeRequest.model_validate(opened_for.model_dump() | changes)
+    given = opened_for.model_dump()
+    if isinstance(whom := changes.get("recipient"), dict):
+        changes = {"recipient": given["recipient"] | whom}
+    asked = NoticeRequest.model_validate(given | changes)
     again = Catalogue(dict.fromkeys((signup.name, "signup_again"), signup))
 
     assert await admit(ledger, asked, catalogue=again) == calls.Admission(refusal=ONLY_BY_VERIFICATION)

@@ -9,11 +9,14 @@ import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
 from temporalio.exceptions import ApplicationError
 
+from activities.admission import DEPLOYED_BY
 from activities.challenge import result_digest
+from activities.challenging import BEGUN_BY
 from activities.keyring import Keyring
 from activities.store.database import new_engine
 from activities.store.errors import Missing, Unmigrated
 from activities.store.ledger import Ledger
+from activities.store.notices import Terms
 from tests.activities.desk import (
     BOTH,
     ID,
@@ -25,10 +28,10 @@ from tests.activities.desk import (
     wish,
     with_policy,
 )
-from tests.activities.given import KEYRING, after
+from tests.activities.given import KEYRING, NOW, after
 from tests.store import conftest as stores
 from tests.store.conftest import Databases
-from workflows.challenge_calls import Ended, Granted
+from workflows.challenge_calls import Ended, Granted, Sought
 from workflows.policy.controls import Switch
 from workflows.policy.terms import Policy
 from workflows.policy.verification import Denial, Presented
@@ -54,16 +57,43 @@ def ledger(store: AsyncEngine) -> Ledger:
 
 @pytest.mark.parametrize("call", ["open", "ask"])
 @pytest.mark.parametrize("lacks", ["the kind", "its challenge"])
-async def test_a_kind_that_went_missing_since_is_left_to_other_workers_for_ever(
+async def test_a_kind_that_went_missing_since_is_left_to_other_workers_for_a_while(
     ledger: Ledger, call: str, lacks: str
 ) -> None:
-    await Desk(ledger).open()
+    begun = await Desk(ledger).open()
     desk = Desk(ledger, catalogue=WITHOUT if lacks == "the kind" else with_policy(uncharged()))
 
     with pytest.raises(ApplicationError, match="UnknownKind: kind: ") as caught:
-        await (desk.open() if call == "open" else desk.ask())
+        await (desk.open(attempt=DEPLOYED_BY - 1) if call == "open" else desk.ask())
 
     assert (caught.value.type, caught.value.non_retryable) == ("UnknownKind", False)
+    if call == "open":
+        assert (await desk.open(attempt=DEPLOYED_BY)).notice == begun.notice
+    else:
+        assert await desk.ask(attempt=DEPLOYED_BY) == Granted(denial=Denial.UNKNOWN_KIND)
+
+
+@pytest.mark.parametrize(("attempt", "is_ours"), [(1, None), (BEGUN_BY - 1, None), (BEGUN_BY, False)])
+async def test_a_notice_that_is_not_on_record_is_no_message_after_a_while(
+    ledger: Ledger, attempt: int, *, is_ours: bool | None
+) -> None:
+    desk = Desk(ledger)
+    await desk.open()
+
+    if is_ours is None:
+        with pytest.raises(ApplicationError, match="not yet on record"):
+            await desk.seek(attempt=attempt)
+    else:
+        assert await desk.seek(attempt=attempt) == Sought(is_ours=is_ours)
+
+
+async def test_a_notice_that_was_admitted_is_the_message_that_it_is_named_after(ledger: Ledger) -> None:
+    desk = Desk(ledger)
+    notice = (await desk.open()).notice
+    assert notice is not None
+    await ledger.notices.admit(notice, Terms(KIND.policy, KIND.digest, after(minutes=5), "run-2"), at=NOW)
+
+    assert await desk.seek() == Sought(is_ours=True)
 
 
 def uncharged() -> Policy:

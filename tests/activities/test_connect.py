@@ -16,7 +16,8 @@ from temporalio import activity
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
-from activities import telemetry
+from activities import tracing
+from activities.codec import Seal
 from activities.connect import EngineUnreachableError, connect, runtime
 from tests.activities.probe import Probe
 from tests.activities.test_codec import ONE, ring
@@ -27,6 +28,7 @@ from workflows.sandbox import RUNNER
 
 KEYS = ring("one", one=ONE)
 SOON = timedelta(seconds=0.3)
+OUTER = trace.SpanContext(7, 9, is_remote=False, trace_flags=trace.TraceFlags(1))
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +76,22 @@ async def test_an_engine_that_does_not_answer_is_given_up_in_time(listening: soc
 @pytest.mark.parametrize(
     ("environ", "says"),
     [
-        ({"TEMPORAL_ADDRESS": "no such host"}, "not an address"),
+        *(
+            (
+                {"TEMPORAL_ADDRESS": where},
+                "TEMPORAL_ADDRESS: is not an address: it must be like 127.0.0.1:7233",
+            )
+            for where in (
+                "no such host",
+                "http://127.0.0.1:1",
+                "dns:///a:1",
+                "::1",
+                "a:1/",
+                "u@a:1",
+                "a\x01:1",
+            )
+        ),
+        ({"TEMPORAL_ADDRESS": "127.0.0.1:99999"}, "(not an address)"),
         (
             {"TEMPORAL_PROFILE": "nowhere"},
             "Temporal profile: Profile 'nowhere' not found; see TEMPORAL_PROFILE",
@@ -87,16 +104,36 @@ async def test_a_mistyped_profile_is_one_line(environ: dict[str, str], says: str
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("span", "carries"),
+    [
+        (trace.NonRecordingSpan(OUTER), [{"traceparent": f"00-{7:032x}-{9:016x}-01"}]),
+        (trace.INVALID_SPAN, []),
+    ],
+    ids=["in a span", "in none"],
+)
+async def test_a_backend_s_start_carries_the_span_that_it_is_made_in_and_nothing_else(
+    address: str, span: trace.Span, carries: list[dict[str, str]]
+) -> None:
+    client = await connect(KEYS, environ={"TEMPORAL_ADDRESS": address})
+    with trace.use_span(span):
+        handle = await client.start_workflow(
+            Probe.run, Recipient(id="u"), id=f"carried-{len(carries)}", task_queue="nobody"
+        )
+    begun = (await handle.fetch_history()).events[0].workflow_execution_started_event_attributes
+    await handle.terminate()
+    carried = [json.loads((await Seal(KEYS).decode([each]))[0].data) for each in begun.header.fields.values()]
+    assert carried == carries
+
+
 async def test_a_provider_call_belongs_to_the_caller_s_trace_and_its_baggage_is_sealed(address: str) -> None:
     exporter = InMemorySpanExporter()
-    plugin = telemetry.tracing(SimpleSpanProcessor(exporter))
-    client = await connect(KEYS, environ={"TEMPORAL_ADDRESS": address}, plugins=[plugin])
+    plugins = tracing.tracing(SimpleSpanProcessor(exporter))
+    client = await connect(KEYS, environ={"TEMPORAL_ADDRESS": address}, plugins=plugins)
 
     @activity.defn(name="probe")
     async def probe(person: Recipient) -> Recipient:
-        with telemetry.provider_call(
-            "send", attempt_key="k:e:r:sms:1", provider="sandbox", channel=Channel.SMS
-        ):
+        with tracing.calling("send", "sandbox", "k:e:r:sms:1", Channel.SMS):
             return person
 
     token = context.attach(baggage.set_baggage("customer", "marked"))

@@ -14,6 +14,7 @@ from activities.providers.base import Capabilities, Reported
 from activities.providers.errors import Ambiguous, Misconfigured, NotSent, Rejected
 from activities.store.errors import Unreachable
 from activities.store.evidence import Evidence
+from activities.store.filings import Kept
 from activities.store.ledger import Ledger
 from tests.activities.given import (
     EMAIL,
@@ -39,7 +40,6 @@ from tests.activities.given import (
 from workflows import calls
 from workflows.policy.keys import attempt_key
 from workflows.policy.models import NoticeRequest, Observation, Result
-from workflows.policy.state import Transition
 from workflows.policy.words import AttemptState, Outcome, Source, Status
 
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
@@ -124,9 +124,7 @@ class Forgetful(Evidence):
     """A ledger that is lost while the message is on the wire."""
 
     @override
-    async def observe(
-        self, seen: Observation, *, at: datetime, next_at: datetime | None = None
-    ) -> Transition:
+    async def observe(self, seen: Observation, *, at: datetime, next_at: datetime | None = None) -> Kept:
         raise Unreachable("ledger: cannot be reached")
 
 
@@ -200,9 +198,7 @@ class Absent(Evidence):
     away = KEEP_TRIES - 1
 
     @override
-    async def observe(
-        self, seen: Observation, *, at: datetime, next_at: datetime | None = None
-    ) -> Transition:
+    async def observe(self, seen: Observation, *, at: datetime, next_at: datetime | None = None) -> Kept:
         if self.away:
             self.away -= 1
             raise Unreachable("ledger: cannot be reached")

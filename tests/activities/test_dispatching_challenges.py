@@ -9,8 +9,9 @@ from typing_extensions import override
 
 from activities.gate import Gate
 from activities.providers.base import Capabilities
+from activities.store.attempts import Attempts, Claim
 from activities.store.ledger import Ledger
-from tests.activities.challenged import opened
+from tests.activities.challenged import asked_again, opened
 from tests.activities.given import (
     EMAIL,
     EXPIRY,
@@ -81,6 +82,44 @@ async def test_nothing_is_sent_for_a_challenge_that_is_over(ledger: Ledger, stat
     said = await outcome(dispatcher(ledger, provider, public_url=PUBLIC).send(call, SetClock()))
 
     assert (said, provider.crossed) == ("barred: challenge_over", [])
+    assert await ledger.attempts.find(call.attempt_key) is None
+
+
+async def test_a_challenge_goes_to_no_address_but_those_it_was_opened_for(ledger: Ledger) -> None:
+    asked, _ = await opened(ledger)
+    elsewhere = asked.recipient.model_copy(update={"phone": "+12025550882"})
+    foreign = await admitted(ledger, asked.model_copy(update={"recipient": elsewhere}))
+    provider = Scripted()
+
+    said = await outcome(dispatcher(ledger, provider, public_url=PUBLIC).send(send(foreign, SMS), SetClock()))
+
+    assert (said, provider.crossed) == ("barred: not_its_message", [])
+
+
+class Overtaken(Attempts):
+    """A ledger in which another message is asked for a moment before the claim of this one."""
+
+    def __init__(self, ledger: Ledger, challenge_id: str) -> None:
+        super().__init__(ledger._engine)
+        self._ledger, self._challenge_id = ledger, challenge_id
+
+    @override
+    async def claim(
+        self, key: str, *, provider: str, address_hash: str, at: datetime, carries: bool = False
+    ) -> Claim:
+        await asked_again(self._ledger, self._challenge_id)
+        return await super().claim(key, provider=provider, address_hash=address_hash, at=at, carries=carries)
+
+
+async def test_a_message_that_is_overtaken_at_the_last_moment_is_not_sent(ledger: Ledger) -> None:
+    asked, _ = await opened(ledger)
+    await admitted(ledger, asked)
+    provider, call = Scripted(), send(asked, SMS)
+    ledger.attempts = Overtaken(ledger, asked.event_id)
+
+    said = await outcome(dispatcher(ledger, provider, public_url=PUBLIC).send(call, SetClock()))
+
+    assert (said, provider.crossed) == ("barred: superseded", [])
     assert await ledger.attempts.find(call.attempt_key) is None
 
 

@@ -61,7 +61,7 @@ def test_everything_that_a_workflow_may_ask_for_is_offered_once(ledger: Ledger) 
     declared = [each for part in ASKED_FOR for _, each in inspect.getmembers(part, inspect.isfunction)]
 
     assert names(activities(parts(), ledger, Deployment(Scripted()))) == names(declared)
-    assert len(names(declared)) == 11
+    assert len(names(declared)) == 12
 
 
 KNOWN = ", ".join(sorted(PROVIDERS))
@@ -102,7 +102,9 @@ async def test_a_mistyped_provider_is_found_before_the_first_notice(
 
 
 async def test_a_ledger_that_is_not_migrated_is_refused_with_what_to_do(tmp_path: Path) -> None:
-    given = parts(database_url=f"sqlite+aiosqlite:///{tmp_path / 'empty.db'}")
+    empty = tmp_path / "empty.db"
+    empty.touch()
+    given = parts(database_url=f"sqlite+aiosqlite:///{empty}")
 
     with pytest.raises(Unmigrated, match="run: standby migrate"):
         async with hosted(NOBODY, given):

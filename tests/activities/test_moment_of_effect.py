@@ -53,8 +53,10 @@ class Slow(Attempts):
         self._clock, self._takes = clock, takes
 
     @override
-    async def claim(self, key: str, *, provider: str, address_hash: str, at: datetime) -> Claim:
-        claim = await super().claim(key, provider=provider, address_hash=address_hash, at=at)
+    async def claim(
+        self, key: str, *, provider: str, address_hash: str, at: datetime, carries: bool = False
+    ) -> Claim:
+        claim = await super().claim(key, provider=provider, address_hash=address_hash, at=at, carries=carries)
         self._clock.passed += self._takes
         return claim
 

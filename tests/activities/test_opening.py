@@ -74,6 +74,10 @@ REFUSALS = {
         wish(to=Destination(email=f"{MARK}@")),
         "to.email: must be one address like name@example.com, without a name",
     ),
+    "an email that has no canonical form": (
+        wish(to=Destination(email=f"{'Ⱦ' * 62}@{'a' * 60}.{'b' * 60}.test")),
+        "to.email: must be one address like name@example.com, without a name",
+    ),
     "a malformed phone": (
         wish(to=Destination(phone=f"0177 {MARK}")),
         "to.phone: must be + and the country code, then digits only, like +14155550100",

@@ -7,6 +7,7 @@ import pytest
 from activities.challenge import Secrets, link_digest
 from activities.keyring import Keyring
 from activities.providers.errors import Misconfigured
+from activities.store.carrying import Bar
 from activities.store.ledger import Ledger
 from activities.supplying import StandIns, Supply
 from activities.unsubscribing import address_hash
@@ -28,7 +29,7 @@ async def supplied(
     public_url: str | None = PUBLIC,
     keyring: Keyring = KEYRING,
     at: datetime = NOW,
-) -> Fields | None:
+) -> Fields | Bar:
     policy = SHIPPED.get(asked.kind).policy
     return await Supply(ledger, keyring, public_url).fields(send(asked, channel), policy, at)
 
@@ -51,10 +52,19 @@ async def test_a_message_gets_what_its_method_uses_and_no_more(
 
 async def test_every_message_of_a_challenge_carries_the_same_secrets(ledger: Ledger) -> None:
     first, _ = await opened(ledger)
+    before = await supplied(ledger, first)
     second = await asked_again(ledger, first.event_id)
 
     assert second.event_id != first.event_id
-    assert await supplied(ledger, second) == await supplied(ledger, first)
+    assert await supplied(ledger, second) == before
+
+
+async def test_only_the_latest_message_of_a_challenge_is_supplied(ledger: Ledger) -> None:
+    first, _ = await opened(ledger)
+    second = await asked_again(ledger, first.event_id)
+
+    assert await supplied(ledger, first) is Bar.SUPERSEDED
+    assert not isinstance(await supplied(ledger, second), Bar)
 
 
 @pytest.mark.parametrize("method", Method)
@@ -80,7 +90,7 @@ async def test_nothing_is_supplied_for_a_challenge_that_is_over(
     asked, _ = await opened(ledger)
     await ledger.challenges.end(asked.event_id, state, at=NOW)
 
-    assert await supplied(ledger, asked) is None
+    assert await supplied(ledger, asked) is Bar.OVER
 
 
 async def test_nothing_is_supplied_for_a_challenge_that_was_consumed(ledger: Ledger) -> None:
@@ -88,7 +98,7 @@ async def test_nothing_is_supplied_for_a_challenge_that_was_consumed(ledger: Led
     brought = Presented(link=link_digest(KEYRING, made.link))
     await ledger.challenges.consume(asked.event_id, brought, "try-1", at=NOW)
 
-    assert await supplied(ledger, asked) is None
+    assert await supplied(ledger, asked) is Bar.OVER
 
 
 @pytest.mark.parametrize(("gap", "is_over"), [(timedelta(microseconds=-1), False), (timedelta(), True)])
@@ -97,15 +107,36 @@ async def test_a_challenge_is_over_at_the_moment_of_its_expiry(
 ) -> None:
     asked, _ = await opened(ledger)
 
-    assert (await supplied(ledger, asked, at=EXPIRY + gap) is None) == is_over
+    assert (await supplied(ledger, asked, at=EXPIRY + gap) is Bar.OVER) == is_over
 
 
-async def test_nothing_is_supplied_to_a_notice_that_is_no_message_of_its_challenge(ledger: Ledger) -> None:
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param({"id": "somebody-else"}, id="another account"),
+        pytest.param({"email": "delivered+other@example.test"}, id="another email address"),
+        pytest.param({"phone": "+12025550882"}, id="another number"),
+    ],
+)
+@pytest.mark.parametrize("channel", Channel)
+async def test_nothing_is_supplied_to_a_notice_that_is_no_message_of_its_challenge(
+    ledger: Ledger, channel: Channel, other: dict[str, str]
+) -> None:
     asked, _ = await opened(ledger)
-    other = asked.recipient.model_copy(update={"id": "somebody-else"})
+    foreign = asked.model_copy(update={"recipient": asked.recipient.model_copy(update=other)})
 
-    assert await supplied(ledger, asked.model_copy(update={"recipient": other})) is None
-    assert await supplied(ledger, message("never-opened")) is None
+    assert await supplied(ledger, foreign, channel=channel) is Bar.FOREIGN
+
+
+async def test_nothing_is_supplied_for_a_challenge_that_nobody_opened(ledger: Ledger) -> None:
+    assert await supplied(ledger, message("never-opened")) is Bar.FOREIGN
+
+
+async def test_a_message_without_one_of_its_addresses_is_still_its_own(ledger: Ledger) -> None:
+    asked, made = await opened(ledger)
+    texted = asked.model_copy(update={"recipient": asked.recipient.model_copy(update={"email": None})})
+
+    assert await supplied(ledger, texted, channel=SMS) == secrets(made, Method.BOTH)
 
 
 @pytest.mark.parametrize("method", [Method.LINK, Method.BOTH])
@@ -153,7 +184,7 @@ async def test_where_email_ends_is_supplied_where_the_request_does_not_say_it(
 
     fields = await supplied(ledger, asked, channel=channel, public_url=public_url)
 
-    assert fields is not None
+    assert not isinstance(fields, Bar)
     assert (fields != given) == is_supplied
     if is_supplied:
         start, _, token = str(fields["unsubscribe_url"]).rpartition("/")
@@ -181,7 +212,7 @@ async def test_stand_ins_are_as_long_as_what_they_stand_in_for(ledger: Ledger, m
 
     stand_ins = Supply(ledger, KEYRING, PUBLIC).stand_ins(method).beside({}, SIGNUP.policy, EMAIL)
 
-    assert real is not None
+    assert not isinstance(real, Bar)
     assert {name: len(str(each)) for name, each in stand_ins.items()} == {
         name: len(str(each)) for name, each in real.items()
     }
@@ -194,7 +225,7 @@ async def test_so_is_the_stand_in_for_the_end_of_email(ledger: Ledger) -> None:
 
     stand_in = StandIns(PUBLIC).beside({}, DIGEST.policy, EMAIL)
 
-    assert real is not None
+    assert not isinstance(real, Bar)
     assert len(str(stand_in["unsubscribe_url"])) == len(str(real["unsubscribe_url"]))
 
 

@@ -39,6 +39,13 @@ def test_a_file_that_is_being_written_is_not_believed_yet(file: Path) -> None:
     assert credential.reveal() == "first"
 
 
+@pytest.mark.parametrize("name", ["STANDBY_API_KEY_FILE", "STANDBY_DATABASE_URL_FILE"])
+def test_a_file_that_is_empty_from_the_start_is_said_to_be(file: Path, name: str) -> None:
+    file.write_text(" \n")
+    with pytest.raises(SettingsError, match=f"^{name}: the file it names is empty: it must hold "):
+        Settings.read({name: str(file)})
+
+
 def test_what_is_no_file_of_a_secret_is_not_read(tmp_path: Path) -> None:
     pipe, heap = tmp_path / "pipe", tmp_path / "heap"
     os.mkfifo(pipe)
@@ -64,7 +71,7 @@ def test_a_file_that_is_gone_leaves_the_last_one_in_force(file: Path) -> None:
     assert credential.reveal() == "first"
 
 
-@pytest.mark.parametrize("content", ["", "two words", "Schlüssel"])
+@pytest.mark.parametrize("content", ["two words", "Schlüssel"])
 def test_a_worker_does_not_start_on_a_file_without_a_secret(file: Path, content: str) -> None:
     file.write_text(content)
     with pytest.raises(SettingsError) as caught:

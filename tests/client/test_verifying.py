@@ -8,12 +8,14 @@ from typing import cast
 
 import pytest
 from temporalio.client import Client
+from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError, RPCStatusCode
 
 from activities.challenge import code_digest, link_digest
 from client.verifying import (
     NOT_CONSUMED,
     PATIENCE,
+    Handle,
     NoAnswerError,
     begin_verification,
     consume,
@@ -21,8 +23,11 @@ from client.verifying import (
     resend,
 )
 from tests.receiver.verifying import DESERTED, QUEUE, RETURN, Town, request, town
+from workflows import attributes
+from workflows.policy.keys import notice_key, parts, verification_id
 from workflows.policy.verification import Denial, Presented
 from workflows.policy.words import ChallengeState
+from workflows.verification import Verification
 
 NOTHING = Presented(link="0" * 64)
 LITTLE = timedelta(milliseconds=200)
@@ -48,6 +53,17 @@ async def test_a_verification_begins_once(place: Town) -> None:
     begun = [await begin_verification(place.parts.client, asked, QUEUE) for _ in range(2)]
     assert [each.is_new for each in begun] == [True, False]
     assert begun[0].handle.id == begun[1].handle.id == f"verification:{asked.challenge_id}"
+
+
+async def test_a_verification_is_found_by_its_account_as_its_messages_are(place: Town) -> None:
+    asked = request()
+    begun = await begin_verification(place.parts.client, asked, QUEUE)
+
+    described = await begun.handle.describe()
+
+    key = parts(notice_key(asked.kind, str(asked.challenge_id), asked.account_id))
+    found = described.typed_search_attributes
+    assert (found[attributes.KIND], found[attributes.RECIPIENT]) == (key.kind, key.recipient_id)
 
 
 async def test_one_that_is_over_does_not_begin_again(place: Town) -> None:
@@ -130,8 +146,10 @@ async def test_an_engine_that_went_away_gives_no_answer(place: Town) -> None:
 class Failing:
     """An engine whose every answer is this error."""
 
-    def __init__(self, status: RPCStatusCode) -> None:
-        self._error = RPCError("in the engine's words", status, b"")
+    id = "verification:challenge-1"
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
 
     def get_workflow_handle_for(self, *_: object) -> "Failing":
         return self
@@ -142,11 +160,43 @@ class Failing:
 
 @pytest.mark.parametrize("status", set(RPCStatusCode) - {RPCStatusCode.NOT_FOUND})
 async def test_an_engine_that_does_not_do_its_part_gives_no_answer(status: RPCStatusCode) -> None:
-    client = cast("Client", Failing(status))
+    client = cast("Client", Failing(RPCError("in the engine's words", status, b"")))
     with pytest.raises(NoAnswerError):
         await consume(client, "challenge-1", NOTHING, _attempt())
     with pytest.raises(NoAnswerError):
         await resend(client, "challenge-1", _attempt())
+
+
+@pytest.mark.parametrize("kind", ["UnknownKey", "DamagedPayload", "InvalidPayload"])
+async def test_an_answer_that_cannot_be_read_is_none_and_the_log_says_why(
+    kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = cast("Client", Failing(ApplicationError("what is wrong with it", type=kind)))
+    with pytest.raises(NoAnswerError):
+        await consume(client, "challenge-1", NOTHING, _attempt())
+    with pytest.raises(NoAnswerError):
+        await resend(client, "challenge-1", _attempt())
+    assert await opened(cast("Handle", client), LITTLE) is None
+    assert [each.message for each in caplog.records] == ["the engine's answer cannot be read"] * 3
+    assert [each.__dict__["facts"] for each in caplog.records] == [{"why": "what is wrong with it"}] * 3
+
+
+async def test_a_process_without_the_key_has_no_answer_and_one_with_it_has_the_same_later(
+    place: Town,
+) -> None:
+    challenge_id, attempt = await place.begun(), _attempt()
+    link, blind = await _link(place, challenge_id), place.without_keys.client
+    with pytest.raises(NoAnswerError):
+        await consume(blind, challenge_id, link, attempt)
+    assert (await consume(place.parts.client, challenge_id, link, attempt)).consumed
+
+
+async def test_what_an_ended_verification_said_cannot_be_read_without_the_key(place: Town) -> None:
+    challenge_id = await place.begun()
+    await place.withdrawn(challenge_id)
+    name = verification_id(challenge_id)
+    blind = place.without_keys.client.get_workflow_handle_for(Verification.run, name)
+    assert await opened(blind, PATIENCE) is None
 
 
 async def test_another_message_is_denied_with_its_reason(place: Town) -> None:

@@ -20,7 +20,9 @@ RUNS = 12
 COMMANDS = (
     *("send", "show", "withdraw", "schema"),
     *("receiver", "doctor", "providers", "migrate"),
-    *("controls", "observe-report"),
+    *("controls", "observe-report", "setup", "prune"),
+    *("retry", "explain", "export", "verify-export"),
+    *("list", "watch"),
     *("dev", "demo", "version"),
 )
 
@@ -108,7 +110,7 @@ async def test_a_mistyped_command_is_bad_input(shell: Shell, arguments: tuple[st
 
 @pytest.mark.parametrize(
     ("arguments", "file"),
-    [((), "notice"), (("notice",), "notice"), (("verification",), "verification")],
+    [((), "notice"), (("notice",), "notice"), (("verification",), "verification"), (("export",), "export")],
 )
 async def test_the_schema_that_is_printed_is_the_published_one(
     shell: Shell, arguments: tuple[str, ...], file: str

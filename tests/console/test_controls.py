@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from console.controls import MEANS
+from activities.store.ledger import Ledger
+from console.controls import MEANS, OTHERWISE
 from tests.console.shell import BAD, REACHED, UNREACHABLE, Shell
-from workflows.policy.controls import Switch
+from tests.store.facts import after
+from workflows.policy.controls import Control, Switch
 
 COME_AS = {each: "off" if each in {"automatic_resend", "observe"} else "on" for each in Switch}
 
@@ -53,8 +55,24 @@ async def test_a_change_says_what_was_before_and_a_repetition_that_nothing_chang
     changed = await shell.run("controls", "set", "fallback", "10%", "--why", "cohort")
     same = await shell.run("controls", "set", "fallback", "10%", "--why", "cohort")
 
-    assert changed.out.startswith("fallback: 10% (was on)")
-    assert same.out.startswith("fallback: 10% as before")
+    assert changed.out.startswith("fallback: 10% (was on); ")
+    assert same.out.startswith("fallback: 10% (as before); ")
+
+
+@pytest.mark.parametrize("switch", Switch)
+@pytest.mark.parametrize("value", ["on", "off", "10%"])
+async def test_a_setting_says_what_it_brings_about_for_whom(shell: Shell, switch: Switch, value: str) -> None:
+    said = await shell.run("controls", "set", switch, value, "--why", "x")
+
+    _, _, effect = said.out.rstrip().partition("; from the next effect on: ")
+    assert (
+        effect
+        == {
+            "on": MEANS[switch],
+            "off": OTHERWISE[switch],
+            "10%": f"for 10% of the notices, {MEANS[switch]}; for all others, {OTHERWISE[switch]}",
+        }[value]
+    )
 
 
 async def test_a_program_is_told_what_it_has_set_and_what_was_before(shell: Shell) -> None:
@@ -96,6 +114,25 @@ async def test_the_log_lists_settings_newest_first(shell: Shell) -> None:
     assert [each["why"] for each in json.loads(said.out)] == ["second", "first"]
     assert "second" in (await shell.run("controls", "log")).out
     assert "first" not in (await shell.run("controls", "log", "--last", "1")).out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "listed", "left_out"), [((), 20, 3), (("--last", "22"), 22, 1), (("--all",), 23, 0)]
+)
+async def test_a_log_that_is_cut_short_says_by_how_much_and_how_to_see_the_rest(
+    shell: Shell, ledger: Ledger, arguments: tuple[str, ...], listed: int, left_out: int
+) -> None:
+    for number in range(23):
+        await ledger.controls.put(
+            Switch.DISPATCH, Control(), by="ops", why=f"because {number}", at=after(seconds=number)
+        )
+
+    page = (await shell.run("controls", "log", *arguments)).out.splitlines()
+    program = await shell.run("controls", "log", "--json", *arguments)
+
+    told = f"not listed: {left_out} earlier; to see them: standby controls log --all"
+    assert sum(" because " in line for line in page) == len(json.loads(program.out)) == listed
+    assert (told in page, program.err.rstrip() == told) == (bool(left_out), bool(left_out))
 
 
 async def test_a_log_of_nothing_says_so(shell: Shell) -> None:

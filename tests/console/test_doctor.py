@@ -5,7 +5,7 @@ import re
 import shutil
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from socket import create_server
 
@@ -14,6 +14,7 @@ from rich.console import Console
 
 from activities.keyring import Keyring
 from activities.providers.base import Finding, Level
+from activities.store.ledger import Ledger
 from console.doctor import WIDTH, as_object, page
 from console.engine import free_port
 from console.exits import Exit
@@ -25,8 +26,9 @@ from tests.activities.zone import NameServer, serving
 from tests.console.shell import BAD, REACHED, ROOT, Shell
 from tests.providers.fakes.api import running
 from tests.providers.fakes.resend import TOKEN, FakeResend
+from tests.store import facts
 from workflows.policy.terms import Policy
-from workflows.policy.words import Channel, OnUnresolved, SettlesOn
+from workflows.policy.words import Channel, OnUnresolved, SettlesOn, Source, Status
 
 SECRET = "whsec_YS1zZWNyZXQtb2YtdGVzdHM="
 _COLUMNS = re.compile(r"(PROBLEM|not checked|note|ok) +(?P<about>[\w.]+(?: (?:email|sms))?)  +(?P<says>\S)")
@@ -280,15 +282,37 @@ async def test_a_key_is_named_and_not_told(sound: Shell) -> None:
     ]
 
 
+async def test_keys_that_only_open_are_named_so_that_each_process_can_be_asked_for_them(sound: Shell) -> None:
+    file = sound.folder / "keys.toml"
+    old, new = Keyring.create(file).current, Keyring.add(file)
+    assert (await examined(sound, STANDBY_KEY_FILE=str(file))).about("keys") == [
+        ("ok", f"{old} seals what the engine stores; what {new} has sealed can be read as well")
+    ]
+
+
 async def test_a_ledger_that_is_not_there_is_a_problem_and_is_not_made(sound: Shell) -> None:
     told = await examined(sound, STANDBY_DATABASE_URL="sqlite:///new.db")
     assert told.problems() == [
         (
             "ledger",
-            "SQLite file new.db does not exist: run standby migrate, or correct STANDBY_DATABASE_URL",
+            "ledger: SQLite file new.db does not exist: run standby migrate, or correct STANDBY_DATABASE_URL",
         )
     ]
     assert not (sound.folder / "new.db").exists()
+
+
+async def test_reports_that_fit_no_message_are_a_note_with_their_providers(
+    sound: Shell, ledger: Ledger, own: dict[str, str]
+) -> None:
+    assert [level for level, _ in (await examined(sound, **own)).about("ledger")] == ["ok"]
+    told = facts.report(Status.DELIVERED, source=Source.CALLBACK)
+    at = datetime.now(UTC) - timedelta(hours=12)
+    await ledger.strays.put("twilio", told, provider_id=None, event_id="event", at=at)
+
+    _, (level, says) = (await examined(sound, **own)).about("ledger")
+
+    assert level == "note"
+    assert "1 report fits no message on record (twilio 1, last 12 h ago)" in says
 
 
 @pytest.mark.parametrize(

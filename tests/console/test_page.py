@@ -4,12 +4,17 @@ from datetime import timedelta
 import pytest
 from rich.console import Console
 
+from activities.store.carrying import Bar
 from activities.store.records import AttemptRow
 from client.runs import Run
-from client.story import Story
+from client.story import Decided, Story
 from console.page import Clock, away, render
 from tests.store import facts
+from workflows.policy.controls import Switch
+from workflows.policy.eligibility import Answer
 from workflows.policy.evidence import Evidence
+from workflows.policy.plan import Horizon, Rule
+from workflows.policy.progress import Progress
 from workflows.policy.words import AttemptState, Channel, Phase, Status
 
 NOTE = "connection refused"
@@ -129,6 +134,75 @@ def test_a_notice_whose_run_is_over_does_not_look_as_if_it_went_on(run: Run | No
     lines = page(told)
     assert lines[1] == f"queued, and {why}"
     assert "next nothing" in lines
+
+
+def decided(rule: Rule, action: str, **changes: object) -> Decided:
+    return Decided.model_validate(
+        {"number": 1, "rule": rule, "action": action, "at": facts.NOW, "answered_at": facts.NOW, **changes}
+    )
+
+
+def held(switch: Switch) -> Decided:
+    return decided(Rule.FIRST, "send", channel=Channel.EMAIL, answer=Answer.HELD, reason=f"{switch}_off")
+
+
+WAITING = claimed(
+    phase=Phase.QUEUED, next_step=f"wait until {Horizon.CONTROL} at 12:00:05Z", next_at=facts.after(seconds=5)
+)
+
+
+@pytest.mark.parametrize("switch", [Switch.DISPATCH, Switch.FALLBACK])
+@pytest.mark.parametrize(
+    ("run", "line"),
+    [
+        (WAITING, "next 12:00:05Z (in 5 s): ask again; held by the control {}, see: standby controls"),
+        (
+            claimed(phase=Phase.AWAITING, next_step="poll 1 of 3", next_at=facts.NOW),
+            "next 12:00:00Z (now): poll 1 of 3; held by the control {}, see: standby controls",
+        ),
+        (None, "next nothing"),
+    ],
+)
+def test_what_a_control_holds_names_the_control_and_how_to_see_it(
+    switch: Switch, run: Run | None, line: str
+) -> None:
+    told = Story(
+        key=facts.KEY,
+        kind="password_reset",
+        phase=Phase.QUEUED,
+        decisions=(held(Switch.OBSERVE), held(switch)),
+    )
+    assert line.format(switch) in page(told.continued(run))
+
+
+def test_what_was_held_and_then_let_through_names_no_control() -> None:
+    sent = decided(Rule.FIRST, "send", channel=Channel.EMAIL, answer=Answer.YES)
+    told = Story(
+        key=facts.KEY, kind="password_reset", phase=Phase.QUEUED, decisions=(held(Switch.DISPATCH), sent)
+    )
+    assert not [line for line in page(told.continued(claimed())) if "held by" in line]
+
+
+@pytest.mark.parametrize(
+    ("reasons", "words"),
+    [
+        ((Bar.OVER, Bar.OVER), "its verification is over"),
+        ((Bar.SUPERSEDED, None), "email: a later message of the same verification was asked for"),
+        ((Bar.FOREIGN, Bar.FOREIGN), "no verification asked for this message to this address"),
+        (("suppressed: stopped", "no_consent"), "email: suppressed: stopped, sms: no consent"),
+    ],
+)
+def test_a_notice_that_no_channel_could_be_used_for_says_why(
+    reasons: tuple[str | None, ...], words: str
+) -> None:
+    begun = Progress.begin(facts.KEY, facts.POLICY.route, facts.EXPIRY)
+    attempts = tuple(
+        each.model_copy(update={"ruled_out": reason})
+        for each, reason in zip(begun.attempts, reasons, strict=True)
+    )
+    closing = decided(Rule.NO_CHANNEL, "close", inputs=begun.model_copy(update={"attempts": attempts}))
+    told = Story(key=facts.KEY, kind="password_reset", phase=Phase.CLOSED, decisions=(closing,))
+    assert f"12:00:00Z close: no channel can be used ({words})" in page(told)
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from workflows.policy.words import AttemptState, Channel, Outcome, Source, Statu
 
 KEYS = [
     *("key", "kind", "phase", "channel", "outcome", "expires_at", "next_at"),
-    *("attempts", "observations", "decisions"),
+    *("attempts", "observations", "decisions", "pruned_at"),
 ]
 
 

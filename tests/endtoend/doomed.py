@@ -121,9 +121,11 @@ class DoomedAttempts(Attempts):
         self._blow = blow
 
     @override
-    async def claim(self, key: str, *, provider: str, address_hash: str, at: datetime) -> Claim:
+    async def claim(
+        self, key: str, *, provider: str, address_hash: str, at: datetime, carries: bool = False
+    ) -> Claim:
         self._blow.at(Point.BEFORE_CLAIM)
-        return await super().claim(key, provider=provider, address_hash=address_hash, at=at)
+        return await super().claim(key, provider=provider, address_hash=address_hash, at=at, carries=carries)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ async def own_engine(home: Path, at: EngineAt, *flags: str) -> AsyncIterator[asy
     """Run an engine as `development_engine` does, and hand over its process."""
     with (home / "first.log").open("ab") as log:
         process = await asyncio.create_subprocess_exec(
-            *engine._command(home, at), *flags, stdout=log, stderr=log
+            *engine._command(home, at, None), *flags, stdout=log, stderr=log
         )
     try:
         await engine._answering(process, at, home)

@@ -21,6 +21,7 @@ async def test_a_worker_does_not_begin_on_a_ledger_that_has_not_been_migrated(
     town: Town, tmp_path: Path
 ) -> None:
     empty = tmp_path / "empty.db"
+    empty.touch()
     async with town.deployment() as manner:
         with pytest.raises(Unmigrated) as refused:
             await begin(manner, STANDBY_DATABASE_URL=f"sqlite:///{empty}")

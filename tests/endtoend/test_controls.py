@@ -46,7 +46,7 @@ async def expired(town: Town, switch: Switch) -> Ending:
     """Turn an effect off, and leave it off until a notice expires."""
     async with town.deployment() as manner, manner.worker() as client:
         await turn(manner, switch, on=False)
-        request = notice(f"expires-{switch}", Fate.BOUNCED, Fate.DELIVERED, expires_at=within(8))
+        request = notice(f"expires-{switch}", Fate.BOUNCED, Fate.DELIVERED, expires_at=within(15))
         return await manner.ending(await send(client, manner, request))
 
 
@@ -54,7 +54,7 @@ async def unread(town: Town) -> Ending:
     """Turn reads off for notices whose messages would be found delivered."""
     async with town.deployment() as manner, manner.worker() as client:
         await turn(manner, Switch.RECONCILE, on=False)
-        request = notice("unread", Fate.DELIVERED, Fate.DELIVERED, expires_at=within(10))
+        request = notice("unread", Fate.DELIVERED, Fate.DELIVERED, expires_at=within(25))
         return await manner.ending(await send(client, manner, request))
 
 

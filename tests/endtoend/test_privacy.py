@@ -12,7 +12,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from pydantic import JsonValue
 from temporalio.client import Client, WorkflowFailureError
 
-from activities.telemetry import tracing
+from activities.tracing import tracing
 from console.engine import EngineAt, free_port
 from sandbox.fates import Fate
 from tests.endtoend import marks
@@ -86,7 +86,7 @@ async def observed(home: Path, *, sealed: bool) -> AsyncIterator[Left]:
         async with (
             own_engine(engine_home, at),
             Town(at, town_home).deployment(sealed=sealed) as manner,
-            manner.worker(tracing(SimpleSpanProcessor(exporter))) as client,
+            manner.worker(*tracing(SimpleSpanProcessor(exporter))) as client,
             httpx.AsyncClient(trust_env=False) as http,
         ):
             key = await live(manner, client)

@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import sqlite3
+import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
@@ -17,12 +18,13 @@ from pathlib import Path
 import pytest
 from temporalio.client import Client
 
+from activities.keyring import Keyring
 from activities.observing import OBSERVER, WOULD_HAVE
 from activities.store.records import ControlChange
 from client.starting import Handle
 from console.exits import Exit
 from sandbox.fates import Fate
-from tests.endtoend.deployment import Ending, Manner, Town, send
+from tests.endtoend.deployment import CALM, QUICK, Ending, Manner, Town, send
 from tests.endtoend.scenes import notice, until, within
 from tests.servers import dev_server
 from workflows.notice import Notice
@@ -122,8 +124,8 @@ def of_cohort(percent: int, *, inside: bool, email: Fate = Fate.DELIVERED, life:
 
 
 @asynccontextmanager
-async def on_duty(town: Town) -> AsyncIterator[Duty]:
-    async with town.deployment() as manner, manner.worker() as client:
+async def on_duty(town: Town, scale: float = QUICK) -> AsyncIterator[Duty]:
+    async with town.deployment(scale=scale) as manner, manner.worker() as client:
         yield Duty(manner, client)
 
 
@@ -204,10 +206,10 @@ class RolledBack:
 async def rolled_back(town: Town) -> RolledBack:
     effects, is_open, end = steps("Rolling back")
     (unresolved,) = blocks("Rolling back", "sql")
-    async with on_duty(town) as duty:
+    async with on_duty(town, CALM) as duty:
         # Both emails are out, and undecided, when the effects go.
         # Long before their texts would follow, on the slowest machine.
-        times = {"fallback_at": within(22), "expires_at": within(29)}
+        times = {"fallback_at": within(36), "expires_at": within(60)}
         request, told = (
             notice(name, Fate.SILENT, Fate.DELIVERED, **times) for name in ("was-out", "is-told")
         )
@@ -328,6 +330,25 @@ async def test_the_lists_that_the_runbook_begins_with_can_be_read(town: Town) ->
 
     assert all(each in board for each in Switch)
     assert log.startswith("nothing was ever set")
+
+
+def test_a_key_is_added_before_it_is_used(tmp_path: Path) -> None:
+    add, use = steps("Keys")
+    file = tmp_path / "keys.toml"
+    old = Keyring.create(file)
+
+    def do(commands: list[str]) -> Keyring:
+        for command in commands:
+            program, *arguments = shlex.split(command)
+            environ = {**os.environ, "PYTHONPATH": str(PAGE.parents[1])}
+            subprocess.run((*PROGRAMS[program], *arguments), cwd=tmp_path, env=environ, check=True)  # noqa: S603 - the page's own
+        return Keyring.load(file)
+
+    added, used = do(add), do(use)
+
+    assert (added.current, len(added.payload)) == (old.current, 2)
+    assert used.payload == added.payload
+    assert used.current != old.current
 
 
 def test_another_program_can_tell_the_cohort_as_the_page_says() -> None:

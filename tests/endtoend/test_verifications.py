@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import os
+import sys
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -9,19 +11,22 @@ from typing import Any
 import httpx
 import pytest
 
+from client.starting import begin
 from console.engine import free_port
 from sandbox.fates import Fate
 from tests.endtoend.marks import histories
 from tests.endtoend.scenes import until
 from tests.endtoend.shop import wanted
-from tests.endtoend.verifying import House, housed, number
+from tests.endtoend.verifying import CALM, House, housed, number
+from workflows.policy.models import NoticeRequest, Recipient
+from workflows.policy.verification import KIND
 
 BARE = {"consumed": False}
 
 
 @pytest.fixture(scope="module")
 async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
-    async with housed(tmp_path_factory.mktemp("house")) as house:
+    async with housed(tmp_path_factory.mktemp("house"), scale=CALM) as house:
         yield house
 
 
@@ -30,7 +35,7 @@ async def doubtful(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Ho
     """A deployment whose provider honours no keys and calls nobody: a lost reply is ambiguous."""
     nowhere = f"http://127.0.0.1:{free_port()}"
     environ = {"STANDBY_SANDBOX_HONOURS_KEYS": "0", "STANDBY_SANDBOX_CALLBACK_URL": nowhere}
-    async with housed(tmp_path_factory.mktemp("doubtful"), environ) as house:
+    async with housed(tmp_path_factory.mktemp("doubtful"), environ, CALM) as house:
         yield house
 
 
@@ -39,6 +44,10 @@ async def consume(house: House, challenge_id: str, **brought: str) -> dict[str, 
     assert answer.status_code == 200
     told: dict[str, Any] = answer.json()
     return told
+
+
+async def asked_at(house: House, challenge_id: str) -> list[str]:
+    return [each["asked_at"] for each in (await house.told(challenge_id))["deliveries"]]
 
 
 async def test_opening_a_link_by_any_means_leaves_it_valid_and_only_the_button_consumes(house: House) -> None:
@@ -95,16 +104,21 @@ async def test_a_delivery_receipt_by_callback_consumes_nothing(house: House) -> 
 async def test_a_resend_keeps_the_challenge_and_the_slower_first_message_still_works(house: House) -> None:
     challenge_id = await house.begin("impatient", number(Fate.DELIVERED))
     first = await house.link(challenge_id)
-    again = f"/verifications/{challenge_id}/resend"
-    hasty = await house.http.post(again)
+    answers: list[httpx.Response] = []
 
     async def is_resent() -> bool:
-        return (await house.http.post(again)).status_code == 202
+        answers.append(await house.http.post(f"/verifications/{challenge_id}/resend"))
+        return answers[-1].status_code == 202
 
     await until(is_resent)
     second = await house.link(challenge_id, 2)
 
-    assert (hasty.status_code, hasty.json()["reason"]) == (429, "cooldown")
+    # However slowly this was asked, nothing went out before its time, and whoever came too soon was told so.
+    terms = house.stack.catalogue.get(KIND).policy.challenge
+    early, late = [datetime.fromisoformat(at) for at in await asked_at(house, challenge_id)]
+    assert terms is not None
+    assert late - early >= terms.cooldown
+    assert {(each.status_code, each.json()["reason"]) for each in answers[:-1]} <= {(429, "cooldown")}
     assert first == second
     keys = [each["key"] for each in await house.messages(challenge_id)]
     assert keys == [
@@ -112,6 +126,38 @@ async def test_a_resend_keeps_the_challenge_and_the_slower_first_message_still_w
         f"signup_verification:{challenge_id}.2:impatient:sms:2",
     ]
     assert (await consume(house, challenge_id, token=first.rpartition("/")[2]))["consumed"]
+
+
+async def test_a_message_whose_name_a_stranger_took_is_told_as_refused_to_whoever_is_on_call(
+    house: House,
+) -> None:
+    challenge_id = "taken-by-a-stranger"
+    person = Recipient(id="taken", phone=number(Fate.DELIVERED), sms_consent=True)
+    soon = datetime.now(UTC) + timedelta(minutes=10)
+    notice = NoticeRequest(kind=KIND, event_id=challenge_id, recipient=person, expires_at=soon)
+    queue = house.stack.settings.task_queue
+    stranger = await begin(house.stack.client, notice, task_queue=queue)
+    await stranger.handle.result()
+    await house.begin("taken", number(Fate.DELIVERED), challenge_id=challenge_id)
+
+    async def is_told() -> bool:
+        said = await on_call(house, challenge_id)
+        (line,) = [each for each in said if each.startswith("message 1 transport")]
+        assert line.rstrip().endswith(f"; see: standby show {notice.key}")
+        return "refused, and nothing was sent" in line
+
+    await until(is_told)
+
+
+async def on_call(house: House, challenge_id: str) -> list[str]:
+    """Return what somebody on call reads of a verification."""
+    child = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "starter", "show", f"verification:{challenge_id}"),
+        env=os.environ | dict(house.stack.variables),
+        stdout=asyncio.subprocess.PIPE,
+    )
+    said, _ = await child.communicate()
+    return said.decode().splitlines()
 
 
 async def test_no_other_message_goes_out_while_one_may_still_be_on_its_way(doubtful: House) -> None:
@@ -132,7 +178,8 @@ async def test_no_other_message_goes_out_while_one_may_still_be_on_its_way(doubt
 
 
 async def test_a_challenge_that_has_expired_fails_like_any_other(house: House) -> None:
-    soon = (datetime.now(UTC) + timedelta(seconds=4)).isoformat()
+    # Long enough for its text to go out on the slowest machine.
+    soon = (datetime.now(UTC) + timedelta(seconds=12)).isoformat()
     challenge_id = await house.begin("late", number(Fate.DELIVERED), method="both", expires_at=soon)
     token, code = (await house.link(challenge_id)).rpartition("/")[2], await house.code(challenge_id)
     await until(lambda: house.is_over(challenge_id))

@@ -21,6 +21,8 @@ from tests.endtoend.scenes import until
 from tests.endtoend.shop import Shop, wanted
 
 QUICK = 1 / 20
+CALM = 1 / 5
+"""The email follows a silent text after fifteen seconds, and another message may be asked for after six."""
 _LINK = re.compile(r"http://\S+/v/[\w-]+")
 _CODE = re.compile(r"\b\d{6}\b")
 
@@ -88,11 +90,13 @@ class House:
 
 
 @asynccontextmanager
-async def housed(home: Path, environ: Mapping[str, str] = MappingProxyType({})) -> AsyncIterator[House]:
+async def housed(
+    home: Path, environ: Mapping[str, str] = MappingProxyType({}), scale: float = QUICK
+) -> AsyncIterator[House]:
     """Run a deployment and a shop for the block."""
     shop_at, engine = Address(port=free_port()), EngineAt(free_port(), free_port())
     given = {"STANDBY_RETURN_URLS": shop_at.url, **environ}
-    wanted_stack = Wanted(home, engine, scale=QUICK, receiver_port=free_port(), environ=given)
+    wanted_stack = Wanted(home, engine, scale=scale, receiver_port=free_port(), environ=given)
     async with running(wanted_stack) as stack, open_ledger(stack.settings) as ledger:
         bearer = {"Authorization": f"Bearer {(home / API_KEY).read_text().strip()}"}
         async with httpx.AsyncClient(

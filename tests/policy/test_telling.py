@@ -117,6 +117,14 @@ def test_the_details_tell_the_notice_at_a_glance() -> None:
     ]
 
 
+def test_the_details_of_what_has_closed_say_how_and_nothing_of_next() -> None:
+    closed = Close(Rule.SETTLED, Outcome.DELIVERED, EMAIL)
+
+    details = telling.details(Phase.CLOSED, closed, notice(failed(EMAIL), planned(SMS)), RESET)
+
+    assert details.startswith("**closed** · delivered on email: the evidence asked for is there\n")
+
+
 @pytest.mark.parametrize(
     ("attempt", "state"),
     [

@@ -34,7 +34,7 @@ FACTS = Facts(
 def test_the_details_tell_each_fact_with_its_own_time() -> None:
     details = telling.details(FACTS)
 
-    assert details.startswith("**consumed**\n")
+    assert details.startswith("**consumed** · nothing further is sent\n")
     assert table(details) == [
         ["fact", "when (UTC)"],
         ["challenge created", "2026-03-01 12:00:00Z"],
@@ -45,6 +45,21 @@ def test_the_details_tell_each_fact_with_its_own_time() -> None:
         ["challenge consumed", "2026-03-01 12:01:30Z"],
         ["expires", "2026-03-01 12:10:00Z"],
     ]
+
+
+@pytest.mark.parametrize(
+    ("facts", "head"),
+    [
+        ({"state": ChallengeState.ACTIVE, "expires_at": None}, "next: the challenge is put on record"),
+        ({"state": ChallengeState.ACTIVE}, "next: until 12:10:00Z the link or code may be presented"),
+        ({"state": ChallengeState.DEAD}, "nothing further is sent"),
+        ({"state": ChallengeState.REFUSED, "reason": "limited: account"}, "limited: account"),
+    ],
+)
+def test_the_details_begin_with_where_it_stands_and_what_is_next(facts: dict[str, object], head: str) -> None:
+    changed = FACTS.model_copy(update=facts)
+
+    assert telling.details(changed).splitlines()[0] == f"**{changed.state}** · {head}"
 
 
 def test_what_has_not_happened_has_no_time() -> None:

@@ -11,7 +11,7 @@ import httpx
 from activities.providers import wire
 from activities.providers.base import Callback, Message
 from activities.providers.provider import Provider
-from activities.providers.signatures import Clock
+from activities.providers.signatures import TOLERANCE, Clock
 from tests.providers.fakes.api import FakeApi
 from tests.providers.scripted import Received, answer
 from workflows.policy.words import Channel, Status, SuppressionReason
@@ -139,8 +139,8 @@ class Subject:
     signature_header: str = ""
     """The header whose alteration must be noticed; "" where callbacks are not signed."""
     signs_body: bool = True
-    ages: bool = True
-    """Whether a callback that is brought again later is noticed by its timestamp."""
+    oldest: timedelta | None = TOLERANCE
+    """How old a callback may be, by its own timestamp; None where it has none."""
 
     def at(
         self,

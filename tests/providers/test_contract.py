@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import httpx
 import pytest
@@ -12,6 +12,7 @@ from activities.providers.base import Callback, Callbacks, Reported
 from activities.providers.errors import Forged, Rejected
 from activities.providers.provider import CallsBack, ListsSuppressions, Provider, TakesSuppressions
 from activities.providers.registry import PROVIDERS
+from activities.providers.signatures import TOLERANCE
 from tests.providers.scripted import Scripted
 from tests.providers.subject import EMAIL, NOW, PERSONAL, SECRET, SMS, Heard, Refusal, Said, Subject
 from tests.providers.subjects import SUBJECTS, can, made, that
@@ -263,15 +264,43 @@ async def test_one_altered_byte_is_noticed(subject: Subject, heard: Heard, clien
             await provider.verify(each)
 
 
-@that(lambda subject: subject.heard and subject.ages)
-@pytest.mark.parametrize("by", [timedelta(minutes=6), timedelta(minutes=-6)], ids=["later", "earlier"])
-async def test_a_callback_of_another_time_is_not_believed(
-    subject: Subject, client: httpx.AsyncClient, by: timedelta
-) -> None:
-    provider = subject.at(client, "https://api.example.test", clock=lambda: NOW + by)
+def called_at(subject: Subject, client: httpx.AsyncClient, at: datetime) -> CallsBack:
+    provider = subject.at(client, "https://api.example.test", clock=lambda: at)
     assert isinstance(provider, CallsBack)
-    with pytest.raises(Forged):
-        await provider.verify(subject.heard[0].callback)
+    return provider
+
+
+AGING = that(lambda subject: subject.heard and subject.oldest)
+
+
+@AGING
+async def test_a_callback_is_believed_in_its_time_only(subject: Subject, client: httpx.AsyncClient) -> None:
+    assert subject.oldest is not None
+    callback, a_second = subject.heard[0].callback, timedelta(seconds=1)
+    for at in (NOW - TOLERANCE, NOW + subject.oldest):
+        await called_at(subject, client, at).verify(callback)
+    for at in (NOW - TOLERANCE - a_second, NOW + subject.oldest + a_second):
+        with pytest.raises(Forged, match="too far from now"):
+            await called_at(subject, client, at).verify(callback)
+
+
+REPEATED = {
+    "aws_sms": timedelta(hours=1),
+    "courier": timedelta(hours=24),
+    "mailgun": timedelta(hours=8, minutes=5),
+    "sendgrid": timedelta(hours=24),
+    "ses": timedelta(hours=1),
+    "vonage": timedelta(hours=72),
+}
+"""How long after the first try one may come that has the same timestamp, or of which nobody knows it."""
+
+
+@that(lambda subject: subject.name.split()[0] in REPEATED)
+async def test_what_is_repeated_after_an_outage_is_believed(
+    subject: Subject, client: httpx.AsyncClient
+) -> None:
+    at = NOW + REPEATED[subject.name.split()[0]]
+    await called_at(subject, client, at).verify(subject.heard[0].callback)
 
 
 @CALLING_BACK

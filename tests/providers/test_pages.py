@@ -1,6 +1,7 @@
 """The page of the providers shows what the code says."""
 
 import re
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from activities.providers.registry import PROVIDERS
 from activities.settings import PREFIX, Settings
 from console import providers
 from tests.providers import effort
+from tests.providers.subject import Subject
+from tests.providers.subjects import that
 
 PAGE = (Path(__file__).parents[2] / "docs" / "providers.md").read_text(encoding="utf-8")
 
@@ -43,3 +46,29 @@ def test_every_variable_of_every_provider_is_explained() -> None:
 def test_every_provider_is_chosen_somewhere() -> None:
     chosen = set(re.findall(r"STANDBY_(?:EMAIL|SMS)=(\w+)", PAGE))
     assert set(PROVIDERS) - {"sandbox"} <= chosen
+
+
+NAMES = {"ses": "AWS (SES, End User Messaging)", "aws_sms": "AWS (SES, End User Messaging)"}
+
+
+def believed_for(name: str) -> str:
+    """Return how long a callback can be brought again, by the page."""
+    table = PAGE.partition("**How long a callback can be brought again.**")[2].partition("\nFive minutes")[0]
+    title = NAMES.get(name, name).lower()
+    (row,) = [each for each in table.splitlines() if each.lower().startswith(f"| {title} | ")]
+    return row.split(" | ")[3]
+
+
+def written(oldest: timedelta | None) -> str:
+    match oldest:
+        case None:
+            return "always"
+        case _ if oldest % timedelta(hours=1):
+            return f"{oldest // timedelta(minutes=1)} min"
+        case _:
+            return f"{oldest // timedelta(hours=1)} h"
+
+
+@that(lambda subject: subject.heard and not subject.name.startswith("sandbox"))
+def test_for_how_long_a_callback_is_believed_is_told(subject: Subject) -> None:
+    assert believed_for(subject.name.split()[0]) == written(subject.oldest)

@@ -2,7 +2,8 @@
 
 import json
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
 from typing import cast
@@ -14,10 +15,11 @@ from activities.providers.base import Callback
 from activities.providers.errors import ReadFailed
 from activities.providers.mailgun import Mailgun
 from activities.providers.provider import Provider
+from activities.providers.registry import Providers
 from activities.store.ledger import Ledger
 from activities.variables import Credential
 from sandbox.callbacks import signature
-from tests.providers.cases import infrai, mailgun, sandbox, sendgrid, sns
+from tests.providers.cases import infrai, mailgun, sandbox, sendgrid, sns, vonage
 from tests.providers.subject import NOW, SECRET
 from tests.receiver.deployed import (
     ASKED,
@@ -25,6 +27,7 @@ from tests.receiver.deployed import (
     PERSONAL,
     PUBLIC,
     SETTINGS,
+    SMS,
     Engine,
     calling,
     dispatched,
@@ -183,13 +186,90 @@ async def test_a_sandbox_that_serves_nothing_is_not_heard_since_its_secret_is_pu
     assert is_problem(await call(ledger, settings=others), 404)
 
 
+SENDS = {
+    "STANDBY_EMAIL_FROM": "notices@example.com",
+    "STANDBY_SMS_FROM": "+12025550100",
+    "STANDBY_AWS_REGION": "eu-central-1",
+}
+"""What several providers share: with it some adapters can be made that nobody uses."""
+
+
+@asynccontextmanager
+async def as_set(ledger: Ledger, variables: Mapping[str, str]) -> AsyncIterator[httpx.AsyncClient]:
+    """Deploy the adapters as these variables describe them."""
+    made = parts(ledger, Engine(), settings={**SETTINGS, **variables})
+    async with httpx.AsyncClient() as outward:
+        providers = Providers(made.settings, outward)
+        async with calling(replace(made, providers=providers)) as client:
+            yield client
+
+
+def logged(caplog: pytest.LogCaptureFixture) -> list[tuple[int, str]]:
+    ours = [each for each in caplog.records if each.name == "standby"]
+    return [(each.levelno, f"{each.__dict__['facts'].get('why')}") for each in ours]
+
+
+def unset(name: str) -> list[tuple[int, str]]:
+    return [(logging.WARNING, f"{name}: is not set")]
+
+
+@pytest.mark.parametrize(
+    "name", ["aws_sms", "courier", "mailgun", "plivo", "postmark", "resend", "sendgrid", "ses", "twilio"]
+)
+async def test_a_provider_that_this_deployment_does_not_use_is_no_address_and_no_alarm(
+    ledger: Ledger, caplog: pytest.LogCaptureFixture, name: str
+) -> None:
+    async with as_set(ledger, SENDS) as client:
+        answers = [await client.post(f"/callbacks/{each}", content=b"{}") for each in (name, "nobody")]
+    assert is_problem(answers[0], 404)
+    assert answers[0].content == answers[1].content
+    assert logged(caplog) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "chosen", "lacking"),
+    [
+        pytest.param("twilio", {"STANDBY_SMS": "twilio"}, "STANDBY_TWILIO_ACCOUNT_SID", id="chosen"),
+        pytest.param(
+            "postmark",
+            {"STANDBY_EMAIL": "postmark", "STANDBY_POSTMARK_SERVER_TOKEN": "t"},
+            "STANDBY_POSTMARK_WEBHOOK_SECRET",
+            id="without the secret",
+        ),
+        pytest.param(
+            "sendgrid",
+            {"STANDBY_SENDGRID_API_KEY": "t"},
+            "STANDBY_SENDGRID_WEBHOOK_KEY",
+            id="of earlier messages",
+        ),
+    ],
+)
 async def test_a_provider_that_lacks_a_setting_comes_again_once_that_is_there(
+    ledger: Ledger, caplog: pytest.LogCaptureFixture, name: str, chosen: dict[str, str], lacking: str
+) -> None:
+    async with as_set(ledger, {**SENDS, **chosen}) as client:
+        answers = [await client.post(f"/callbacks/{name}", content=b"{}") for _ in range(3)]
+    for each in answers:
+        assert is_problem(each, 503)
+        assert "STANDBY_" not in each.text
+    assert logged(caplog) == unset(lacking)
+
+
+async def test_what_vonage_forgot_to_sign_is_brought_again_signed(
     ledger: Ledger, caplog: pytest.LogCaptureFixture
 ) -> None:
-    answer = await call(ledger, name="twilio")
-    assert is_problem(answer, 503)
-    assert "TWILIO" not in answer.text
-    assert [each.levelno for each in caplog.records if each.name == "standby"] == [logging.ERROR]
+    engine, said = Engine(), vonage.receipt("delivered")
+    made = vonage.SUBJECTS[0].at(httpx.AsyncClient(), "https://api.example.test")
+    await dispatched(ledger, "vonage", SMS)
+    unsigned = await call(ledger, vonage.as_form(said), engine=engine, by=made)
+    assert is_problem(unsigned, 503)
+    assert (unsigned.headers["retry-after"], engine.heard) == ("60", [])
+    assert [level for level, _ in logged(caplog)] == [logging.WARNING]
+    forged = vonage.as_form(vonage.signed(said, "another-signature-secret-of-tests"))
+    assert is_problem(await call(ledger, forged, engine=engine, by=made), 403)
+    signed = vonage.as_form(vonage.signed(said))
+    assert (await call(ledger, signed, engine=engine, by=made)).status_code == 200
+    assert [each.status for each in engine.heard] == [Status.DELIVERED]
 
 
 async def test_a_key_that_cannot_be_had_to_check_with_is_no_verdict(ledger: Ledger) -> None:
@@ -227,8 +307,44 @@ async def test_a_token_that_comes_back_with_another_body_is_refused(ledger: Ledg
     made = cast("Mailgun", mailgun.SUBJECTS[0].at(httpx.AsyncClient(), "https://api.example.test"))
     await dispatched(ledger, "mailgun")
     assert (await call(ledger, mailed("accepted"), engine=engine, by=made)).status_code == 200
-    assert is_problem(await call(ledger, mailed("complained"), engine=engine, by=made), 403)
+    assert is_problem(await call(ledger, mailed("complained"), engine=engine, by=made), 406)
     assert [each.status for each in engine.heard] == [Status.PENDING]
+
+
+def mailgun_at(later: timedelta) -> Provider:
+    return mailgun.SUBJECTS[0].at(httpx.AsyncClient(), "https://api.example.test", clock=lambda: NOW + later)
+
+
+async def test_what_an_outage_kept_away_is_taken_from_the_last_repetition(ledger: Ledger) -> None:
+    """Mailgun repeats for 8 hours, and each time with the token and the time of the first."""
+    engine, tries = Engine(), (timedelta(), timedelta(minutes=10), timedelta(hours=4))
+    await dispatched(ledger, "mailgun")
+    with gone(ledger):
+        for later in tries:
+            engine.away()
+            answer = await call(ledger, mailed("delivered"), engine=engine, by=mailgun_at(later))
+            assert is_problem(answer, 503)
+    last = mailgun_at(timedelta(hours=8, minutes=5))
+    assert (await call(ledger, mailed("delivered"), engine=engine, by=last)).status_code == 200
+    assert await on_record(ledger) == [(Status.DELIVERED, Source.CALLBACK, "applied")]
+
+
+@pytest.mark.parametrize(
+    ("later", "callback"),
+    [
+        pytest.param(timedelta(hours=13), mailed("delivered"), id="stale"),
+        pytest.param(-timedelta(minutes=6), mailed("delivered"), id="of the future"),
+        pytest.param(timedelta(), mailgun.signed(mailgun.event("delivered"), key="another-key"), id="forged"),
+        pytest.param(timedelta(), Callback(b'{"event-data": {"event": "delivered"}}', {}), id="unsigned"),
+    ],
+)
+async def test_mailgun_is_told_in_its_own_word_to_bring_that_no_more(
+    ledger: Ledger, later: timedelta, callback: Callback
+) -> None:
+    engine = Engine()
+    await dispatched(ledger, "mailgun")
+    assert is_problem(await call(ledger, callback, engine=engine, by=mailgun_at(later)), 406)
+    assert engine.heard == []
 
 
 async def test_a_token_that_comes_back_with_its_own_body_is_a_retry(ledger: Ledger) -> None:

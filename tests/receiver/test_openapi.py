@@ -3,16 +3,22 @@
 import re
 from typing import Any
 
+import httpx
 import jsonschema
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
+from starlette.middleware import Middleware
 from starlette.routing import Route
 
+from activities import unsubscribing
 from activities.store.ledger import Ledger
-from receiver.app import routes
+from receiver.app import build, routes
 from receiver.consuming import Trials
+from receiver.edge import Edge
 from receiver.openapi import document
-from receiver.operations import OPERATIONS, PARAMETERS, REFUSALS
+from receiver.operations import FORM, OPERATIONS, PARAMETERS, REFUSALS
+from receiver.places import Bounds
+from receiver.problems import MEDIA
 from tests.receiver.deployed import (
     ASKED,
     BEARER,
@@ -20,6 +26,7 @@ from tests.receiver.deployed import (
     Engine,
     calling,
     dispatched,
+    gone,
     parts,
 )
 from workflows.policy import contract, verification_contract
@@ -87,3 +94,44 @@ async def test_answers_are_as_they_are_described(ledger: Ledger) -> None:
     jsonschema.validate(problem.json(), _schema("Problem"))
     attempt = story.json()["attempts"][0]
     assert attempt.keys() == DOCUMENT["components"]["schemas"]["AttemptRow"]["properties"].keys()
+
+
+_FORM = {"Content-Type": FORM}
+_PAGES = ("/v/{token}", "/c/{challenge_id}", "/unsubscribe/{token}")
+
+
+def _is_described(path: str, answer: httpx.Response) -> bool:
+    """Whether the document has the status of an answer, or stands in for it, with the type of its body."""
+    responses = DOCUMENT["paths"][path][answer.request.method.lower()]["responses"]
+    told = responses.get(f"{answer.status_code}", responses["default"])
+    return answer.headers["content-type"].partition(";")[0] in told["content"]
+
+
+@pytest.mark.parametrize("path", _PAGES)
+async def test_what_goes_wrong_on_a_page_has_a_type_that_is_described(ledger: Ledger, path: str) -> None:
+    made = parts(ledger, Engine())
+    token = unsubscribing.token(made.keyring, "a" * 64)
+    at = path.format(token=token, challenge_id="0" * 32)
+    async with calling(made) as client:
+        wrong = [
+            await client.post(at, content=b"code=123456", headers=_FORM),
+            await client.post(at, content=b"." * 20_000, headers=_FORM),
+            await client.post(at, content=b"{}", headers={"Content-Type": "application/json"}),
+            await client.get(path.format(token="none", challenge_id="none")),
+        ]
+        with gone(ledger):
+            wrong.append(await client.post(at, content=b"code=123456", headers=_FORM))
+    assert wrong[-1].status_code == 503
+    assert wrong[-1].headers["content-type"].startswith("text/html")
+    assert all(_is_described(path, each) for each in wrong)
+
+
+@pytest.mark.parametrize("path", _PAGES)
+async def test_a_page_that_there_is_no_place_for_is_a_problem_as_described(ledger: Ledger, path: str) -> None:
+    app = build(parts(ledger, Engine()))
+    app.user_middleware = [Middleware(Edge, bounds=Bounds(strangers=0))]
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=PUBLIC) as client:
+        busy = [await client.get(path), await client.post(path, content=b"code=123456", headers=_FORM)]
+    assert [each.headers["content-type"] for each in busy] == [MEDIA] * 2
+    assert all(_is_described(path, each) for each in busy)
+    assert "text/html" in DOCUMENT["info"]["description"]

@@ -14,12 +14,20 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
+from activities.store import database
 from activities.store.ledger import Ledger
+from client import verifying
 from console.exits import Exit, ending
+from receiver import bodies, denials, evenly, notices
 from receiver.app import build
+from receiver.connections import Limits
 from receiver.edge import Edge
-from receiver.serving import Address, CannotListenError, serving
+from receiver.lasting import LONGEST
+from receiver.places import Bounds
+from receiver.problems import Problem, answered
+from receiver.serving import FINISH, Address, CannotListenError, serving
 from tests.receiver.deployed import Engine, is_problem, parts
 
 
@@ -35,11 +43,16 @@ class Slow:
         return PlainTextResponse("done")
 
 
-def small(slow: Slow) -> Starlette:
+def small(slow: Slow, bounds: Bounds | None = None) -> Starlette:
     async def endpoint(request: Request) -> Response:
         return await slow(request)
 
-    return Starlette(routes=[Route("/", endpoint)], middleware=[Middleware(Edge)])
+    async def quick(request: Request) -> Response:
+        return Response(await bodies.body(request))
+
+    routes = [Route("/", endpoint), Route("/quick", quick, methods=["GET", "POST"])]
+    handlers = {Problem: answered}
+    return Starlette(routes=routes, middleware=[Middleware(Edge, bounds=bounds)], exception_handlers=handlers)
 
 
 async def test_a_request_in_hand_is_finished_and_no_other_begun() -> None:
@@ -79,10 +92,119 @@ async def test_a_request_that_does_not_end_is_not_waited_for_for_ever() -> None:
     assert cut.headers["retry-after"]
 
 
+@pytest.mark.parametrize(
+    "allowed",
+    [
+        pytest.param(notices.PATIENCE + 2 * denials.PATIENCE, id="begin"),
+        pytest.param(verifying.PATIENCE + evenly.QUANTUM, id="consume"),
+        pytest.param(verifying.PATIENCE + database.PATIENCE, id="resend"),
+    ],
+)
+def test_leaving_takes_longer_than_any_request_may(allowed: timedelta, ledger: Ledger) -> None:
+    assert FINISH > LONGEST >= bodies.PATIENCE + allowed
+    (edge,) = build(parts(ledger, Engine())).user_middleware
+    assert edge.kwargs["longest"] == LONGEST
+
+
 async def test_an_open_connection_without_a_request_keeps_nobody_waiting() -> None:
     async with serving(small(Slow()), Address()) as at:
         _, writer = await asyncio.open_connection(at.host, at.port)
     writer.close()
+
+
+# What strangers can do with connections
+
+SOON = Limits(head=timedelta(milliseconds=50), unread=timedelta(milliseconds=50))
+GET = b"GET %b HTTP/1.1\r\nHost: x\r\n\r\n"
+HALF = b"POST /quick HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n1234"
+
+
+async def opened(at: Address, raw: bytes = b"") -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    reader, writer = await asyncio.open_connection(at.host, at.port)
+    writer.write(raw)
+    await writer.drain()
+    return reader, writer
+
+
+@pytest.mark.parametrize(
+    ("raw", "answer"),
+    [
+        (b"", b""),
+        (b"GET /quick HTTP/1.1\r\nX-Unfini", b""),
+        (GET % b"/quick", b"HTTP/1.1 200"),
+        (GET % b"/quick" + b"GET /quick HT", b"HTTP/1.1 200"),
+        # Answered before its body is there, and the body never comes.
+        (HALF.replace(b"/quick", b"/nowhere"), b"HTTP/1.1 404"),
+    ],
+    ids=["nothing", "half a head", "no second request", "half a second head", "half a body"],
+)
+async def test_a_connection_on_which_nothing_begins_in_time_is_closed(raw: bytes, answer: bytes) -> None:
+    async with serving(small(Slow()), Address(), limits=SOON) as at:
+        reader, writer = await opened(at, raw)
+        assert (await reader.read())[:12] == answer
+    writer.close()
+
+
+async def test_a_connection_with_a_request_at_work_is_closed_only_after_it() -> None:
+    """The second of two that came at once as well: it began within the answer to the first."""
+    slow = Slow()
+    async with serving(small(slow), Address(), limits=SOON) as at:
+        reader, writer = await opened(at, GET % b"/quick" + GET % b"/")
+        await slow.begun.wait()
+        silent, other = await opened(at)
+        # It came later, and its time is over: so that of the first would be too.
+        assert await silent.read() == b""
+        slow.going.set()
+        assert (await reader.readuntil(b"done")).count(b"HTTP/1.1 200") == 2
+        writer.write(b"GET /qui")
+        assert await reader.read() == b""
+    writer.close()
+    other.close()
+
+
+async def test_answers_that_nobody_reads_are_not_kept_for_ever() -> None:
+    ended = asyncio.Event()
+
+    async def long(scope: Scope, _receive: Receive, send: Send) -> None:
+        assert scope["type"] == "http"
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for _ in range(1000):
+            await send({"type": "http.response.body", "body": b"." * 65_536, "more_body": True})
+        await send({"type": "http.response.body"})
+        ended.set()
+
+    async with serving(long, Address(), limits=SOON) as at:
+        _, writer = await opened(at, GET % b"/")
+        await ended.wait()
+    writer.close()
+
+
+async def test_beyond_the_most_connections_the_one_that_is_silent_longest_gives_way() -> None:
+    slow = Slow()
+    async with serving(small(slow), Address(), limits=Limits(most=3)) as at:
+        at_work, first = await opened(at, GET % b"/")
+        await slow.begun.wait()
+        silent = [await opened(at) for _ in range(3)]
+        assert await silent[0][0].read() == b""
+        _, last = await opened(at, GET % b"/quick")
+        assert await silent[1][0].read() == b""
+        slow.going.set()
+        assert (await at_work.readuntil(b"done")).startswith(b"HTTP/1.1 200")
+    for writer in (first, last, *(each for _, each in silent)):
+        writer.close()
+
+
+async def test_half_sent_bodies_keep_no_other_from_being_heard() -> None:
+    app = small(Slow(), Bounds(most=2, strangers=2, arriving=8))
+    async with serving(app, Address()) as at, httpx.AsyncClient(trust_env=False) as client:
+        slow = [await opened(at, HALF) for _ in range(12)]
+        assert (await client.post(f"{at.url}/quick", content=b"heard")).text == "heard"
+        reader, writer = slow[-1]
+        writer.write(b"56789")
+        assert (await reader.readuntil(b"123456789")).startswith(b"HTTP/1.1 200")
+        assert (await slow[0][0].read())[:12] == b"HTTP/1.1 408"
+        for _, each in slow:
+            each.close()
 
 
 async def test_an_address_that_is_taken_is_one_line() -> None:

@@ -1,14 +1,20 @@
 """Verifications as JSON: begun once, told without personal data, and every answer of use to a program."""
 
 import json
+import secrets
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import httpx
 import pytest
 
 from activities.catalogue import Catalogue
+from activities.store.challenge_rows import ChallengeRow, DeliveryRow
+from activities.store.challenges import Destinations
+from activities.store.database import new_engine
+from activities.store.ledger import Ledger
 from receiver import denials
 from tests.receiver.verifying import (
     AT_ONCE,
@@ -22,7 +28,9 @@ from tests.receiver.verifying import (
     document,
     town,
 )
-from workflows.policy.verification import Denial, Resent
+from workflows.policy.terms import ChallengeTerms
+from workflows.policy.verification import Denial, Opened, Resent
+from workflows.policy.words import ChallengeState
 
 PROBLEM = "application/problem+json"
 OTHERS = [
@@ -82,8 +90,9 @@ async def test_the_first_request_begins_it_and_the_same_again_finds_it(
     where = f"/verifications/{asked['challenge_id']}"
     assert (first.status_code, first.headers["location"]) == (201, where)
     assert (again.status_code, again.headers["location"]) == (200, where)
-    assert first.json().keys() == {"id", "expires_at", "started"}
+    assert first.json().keys() == {"id", "expires_at", "state", "started"}
     assert first.json() == {**again.json(), "started": True}
+    assert first.json()["state"] == ChallengeState.ACTIVE
     row = await place.parts.ledger.challenges.find(first.json()["id"])
     assert row is not None
     assert datetime.fromisoformat(first.json()["expires_at"]) == row.expires_at
@@ -139,13 +148,159 @@ async def test_what_a_worker_refuses_is_answered_as_a_mistake_and_again_alike(
     assert again.content == first.content
 
 
-async def test_too_many_for_one_account_are_asked_to_come_later(backend: httpx.AsyncClient) -> None:
+async def test_too_many_for_one_account_are_told_when_the_next_can_begin(
+    place: Town, backend: httpx.AsyncClient
+) -> None:
     account = document()["account_id"]
-    for _ in range(5):
-        assert (await backend.post("/verifications", json=document(account_id=account))).status_code == 201
-    answer = await backend.post("/verifications", json=document(account_id=account))
-    assert (answer.status_code, answer.headers["retry-after"]) == (429, "3600")
-    assert answer.json()["reason"] == Denial.ACCOUNT
+    begun = [await backend.post("/verifications", json=document(account_id=account)) for _ in range(5)]
+    assert [each.status_code for each in begun] == [201] * 5
+    first = begun[0].json()["id"]
+    asked = document(account_id=account)
+    answer = await backend.post("/verifications", json=asked)
+    told = answer.json()
+    assert (answer.status_code, told["reason"]) == (429, Denial.ACCOUNT)
+    again_at = datetime.fromisoformat(told["again_at"])
+    assert again_at == await _asked_at(place, first) + timedelta(hours=1)
+    # Whoever asks after the refused run has ended is told the same.
+    await place.ended(str(asked["challenge_id"]))
+    halfway = replace(place.parts, clock=lambda: again_at - timedelta(minutes=30))
+    async with browsing(app(halfway)) as client:
+        again = await client.post("/verifications", json=asked, headers=BEARER)
+    assert (again.json(), again.headers["retry-after"]) == (told, "1800")
+
+
+# Again
+
+
+async def _asked_at(place: Town, challenge_id: str) -> datetime:
+    found = await place.parts.ledger.challenges.of_message(challenge_id)
+    assert found is not None
+    return found[1].asked_at
+
+
+OTHERS_DOCUMENT: list[tuple[dict[str, object], list[str]]] = [
+    ({"account_id": "somebody-else"}, ["account_id"]),
+    ({"purpose": "delete_account"}, ["purpose"]),
+    ({"method": "code"}, ["method"]),
+    ({"kind": AT_ONCE}, ["kind"]),
+    ({"to": {"email": "somebody-else@example.test", "phone": "+12025550123"}}, ["to.email"]),
+    ({"to": {"email": "Anna@example.test", "phone": "+12025550124"}}, ["to.phone"]),
+    ({"to": {"phone": "+12025550123"}}, ["to.email"]),
+    ({"account_id": "somebody-else", "purpose": "delete_account"}, ["account_id", "purpose"]),
+]
+BOTH_WAYS = {"email": "anna@example.test", "phone": "+12025550123"}
+
+
+@pytest.fixture(scope="module")
+async def standing(place: Town) -> dict[str, object]:
+    """What was asked for with an id that is taken."""
+    asked = document(to=BOTH_WAYS)
+    await place.begun(**asked)
+    return asked
+
+
+@pytest.mark.parametrize(("changes", "differing"), OTHERS_DOCUMENT)
+async def test_an_id_of_another_verification_is_refused_by_the_fields_that_differ(
+    backend: httpx.AsyncClient, standing: dict[str, object], changes: dict[str, object], differing: list[str]
+) -> None:
+    answer = await backend.post("/verifications", json=standing | changes)
+    told = answer.json()
+    assert (answer.status_code, answer.headers["content-type"]) == (409, PROBLEM)
+    assert told["detail"].startswith("another verification has this challenge_id")
+    assert told["problems"] == [f"{each}: is not that of the verification on record" for each in differing]
+    assert not [each for each in ("somebody", "delete", "example", "202555") if each in answer.text.lower()]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"to": {"email": "ANNA@Example.test", "phone": "+1 (202) 555-0123"}},
+        {"expires_at": "2199-12-31T00:00:00Z"},
+        {"return_url": None, "fields": {"name": "Anna"}},
+    ],
+    ids=["spelt otherwise", "another end", "another way back"],
+)
+async def test_the_same_verification_is_told_from_the_record_whatever_else_is_asked(
+    place: Town, backend: httpx.AsyncClient, standing: dict[str, object], changes: dict[str, object]
+) -> None:
+    answer = await backend.post("/verifications", json=standing | changes)
+    row = await place.parts.ledger.challenges.find(str(standing["challenge_id"]))
+    assert row is not None
+    assert (answer.status_code, answer.json()["state"]) == (200, ChallengeState.ACTIVE)
+    assert datetime.fromisoformat(answer.json()["expires_at"]) == row.expires_at
+
+
+async def test_an_address_that_no_message_takes_differs_from_nothing(
+    place: Town, backend: httpx.AsyncClient
+) -> None:
+    asked = document(to=BOTH_WAYS | {"phone": "+12025550199"}, route=["email"])
+    await place.begun(**asked)
+    other = asked | {"to": BOTH_WAYS | {"phone": "+12025550198"}}
+    assert (await backend.post("/verifications", json=other)).status_code == 200
+
+
+async def test_one_that_is_over_says_so_to_whoever_asks_again(
+    place: Town, backend: httpx.AsyncClient
+) -> None:
+    asked = document(expires_at=(datetime.now(UTC) + timedelta(days=300)).isoformat())
+    challenge_id = await place.begun(**asked)
+    await backend.post(f"/verifications/{challenge_id}/consume", json=await _right(place, challenge_id))
+    await place.ended(challenge_id)
+    answer = await backend.post("/verifications", json=asked)
+    row = await place.parts.ledger.challenges.find(challenge_id)
+    assert row is not None
+    assert row.expires_at < datetime.fromisoformat(str(asked["expires_at"]))
+    assert (answer.status_code, answer.json()) == (
+        200,
+        {
+            "id": challenge_id,
+            "expires_at": row.expires_at.isoformat().replace("+00:00", "Z"),
+            "state": "consumed",
+            "started": False,
+        },
+    )
+
+
+async def test_one_that_the_engine_has_forgotten_is_told_from_the_record(
+    place: Town, backend: httpx.AsyncClient
+) -> None:
+    asked, forgotten = document(), str(document()["challenge_id"])
+    row, first = await _record(place, await place.begun(**asked))
+    long_ago = row.model_copy(update={"id": forgotten, "chain": "forgotten", **_fresh_digests()})
+    to = Destinations(first.email_hash, first.phone_hash)
+    await place.parts.ledger.challenges.open(long_ago, to, ChallengeTerms(), at=first.asked_at)
+    answer = await backend.post("/verifications", json=asked | {"challenge_id": forgotten})
+    other = await backend.post("/verifications", json=document(challenge_id=forgotten))
+    assert (answer.status_code, answer.json()["state"], answer.json()["started"]) == (200, "active", False)
+    assert other.status_code == 409
+
+
+async def _record(place: Town, challenge_id: str) -> tuple[ChallengeRow, DeliveryRow]:
+    found = await place.parts.ledger.challenges.of_message(challenge_id)
+    assert found is not None
+    return found
+
+
+def _fresh_digests() -> dict[str, str]:
+    return {each: secrets.token_hex(32) for each in ("link_digest", "code_digest", "result_digest")}
+
+
+async def test_without_a_ledger_nobody_can_say_whose_an_id_is(
+    place: Town, standing: dict[str, object], tmp_path: Path
+) -> None:
+    engine = new_engine(f"sqlite:///{tmp_path / 'no-such-folder' / 'ledger.db'}")
+    async with browsing(app(replace(place.parts, ledger=Ledger(engine)))) as client:
+        answer = await client.post("/verifications", json=standing, headers=BEARER)
+    await engine.dispose()
+    assert (answer.status_code, answer.json()["id"]) == (503, standing["challenge_id"])
+
+
+async def test_where_no_worker_can_be_understood_the_record_answers(
+    place: Town, standing: dict[str, object]
+) -> None:
+    async with browsing(app(place.without_keys)) as client:
+        answer = await client.post("/verifications", json=standing, headers=BEARER)
+    assert (answer.status_code, answer.json()["state"]) == (200, ChallengeState.ACTIVE)
 
 
 async def test_where_no_worker_says_anything_it_is_accepted(
@@ -155,7 +310,7 @@ async def test_where_no_worker_says_anything_it_is_accepted(
     async with browsing(app(place.deserted)) as client:
         answer = await client.post("/verifications", json=document(), headers=BEARER)
     assert answer.status_code == 202
-    assert answer.json()["started"] is True
+    assert (answer.json()["started"], answer.json()["state"]) == (True, None)
 
 
 async def test_without_an_engine_the_caller_is_told_the_id_to_ask_again_with(
@@ -182,12 +337,39 @@ async def test_the_story_has_the_four_facts_and_no_personal_data(
     assert (answer.status_code, told["state"], told["account_id"]) == (200, "consumed", asked["account_id"])
     assert told["created_at"] <= told["consumed_at"] < told["expires_at"]
     assert [each["number"] for each in told["deliveries"]] == [1]
-    secrets = await place.secrets_of(challenge_id)
-    hidden = (str(asked["to"]["email"]), RETURN, secrets.link, secrets.code, secrets.result)  # type: ignore[index]
+    made = await place.secrets_of(challenge_id)
+    hidden = (str(asked["to"]["email"]), RETURN, made.link, made.code, made.result)  # type: ignore[index]
     assert not [each for each in hidden if each in answer.text]
 
 
-@pytest.mark.parametrize("path", ["/verifications/challenge-none", "/verifications/x", "/results/none"])
+NO_TEXT = ["challenge%00none", "challenge%ED%A0%80none", "challenge%0A", "challenge-n%C3%B6ne", "x"]
+"""Ids that no database has to take."""
+
+
+@pytest.mark.parametrize("challenge_id", NO_TEXT)
+@pytest.mark.parametrize(
+    ("method", "path"), [("GET", "/verifications/{}"), ("POST", "/verifications/{}/resend")]
+)
+async def test_what_cannot_be_an_id_is_not_looked_up(
+    untouched: httpx.AsyncClient, method: str, path: str, challenge_id: str
+) -> None:
+    answer = await untouched.request(method, path.format(challenge_id))
+    assert (answer.status_code, answer.headers["content-type"]) == (404, PROBLEM)
+
+
+@pytest.mark.parametrize("challenge_id", NO_TEXT)
+async def test_what_cannot_be_an_id_is_tried_in_vain(untouched: httpx.AsyncClient, challenge_id: str) -> None:
+    answer = await untouched.post(f"/verifications/{challenge_id}/consume", json={"code": "123456"})
+    assert (answer.status_code, answer.json()) == (200, {"consumed": False})
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/verifications/challenge-none", "/verifications/x", "/results/none"),
+        *("/results/%00", "/results/%ED%A0%80"),
+    ],
+)
 async def test_what_is_not_on_record_is_not_found(backend: httpx.AsyncClient, path: str) -> None:
     answer = await backend.get(path)
     assert (answer.status_code, answer.headers["content-type"]) == (404, PROBLEM)
@@ -326,7 +508,16 @@ def test_every_denial_has_words_and_a_status(denial: Denial) -> None:
 def test_when_to_come_back_is_told_in_whole_seconds(seconds: float, header: str) -> None:
     at = NOW + timedelta(seconds=seconds)
     denied = denials.denied(Resent(accepted=False, reason=Denial.COOLDOWN, again_at=at), NOW)
-    assert denied.headers["Retry-After"] == header
+    refused = denials.refused(Opened(challenge_id="c", refusal=Denial.ACCOUNT, again_at=at), NOW)
+    assert (denied.headers["Retry-After"], refused.headers["Retry-After"]) == (header, header)
+    assert denied.members["again_at"] == refused.members["again_at"]
+
+
+@pytest.mark.parametrize("denial", [Denial.ACCOUNT, Denial.OVER])
+def test_where_nobody_knows_when_nothing_is_said_of_it(denial: Denial) -> None:
+    refused = denials.refused(Opened(challenge_id="c", refusal=denial), NOW)
+    assert "Retry-After" not in refused.headers
+    assert refused.members == {"reason": denial}
 
 
 # What is told

@@ -12,6 +12,7 @@ from typing import Any, NoReturn, cast
 import httpx
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from temporalio.client import Client
 from temporalio.converter import DataConverter
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
@@ -25,7 +26,7 @@ from activities.settings import Settings
 from activities.store.database import new_engine
 from activities.store.ledger import Ledger
 from activities.store.migrate import migrate
-from client.verifying import PATIENCE, begin_verification, opened
+from client.verifying import NOT_CONSUMED, PATIENCE, begin_verification, opened
 from receiver import pages, verifications
 from receiver.consuming import Trials
 from receiver.evenly import Evenly
@@ -39,7 +40,7 @@ from workflows import attributes
 from workflows.hosting import FAILURES, WORKFLOWS
 from workflows.policy import verification_contract
 from workflows.policy.keys import verification_id
-from workflows.policy.verification import VerificationRequest, Verified
+from workflows.policy.verification import Consumption, Presented, VerificationRequest, Verified
 from workflows.sandbox import RUNNER
 from workflows.verification import Verification
 
@@ -85,6 +86,27 @@ class Untouchable:
 
     def __getattr__(self, name: str) -> NoReturn:
         raise AssertionError(name)
+
+
+@dataclass
+class Listening:
+    """An engine that answers every update as a wrong secret is answered, and keeps what it was asked."""
+
+    asked: list[tuple[str, str]] = field(default_factory=list)
+    """Workflow and update, by their ids."""
+
+    def get_workflow_handle_for(self, _workflow: object, workflow_id: str) -> "_Heard":
+        return _Heard(self, workflow_id)
+
+
+@dataclass
+class _Heard:
+    engine: Listening
+    workflow_id: str
+
+    async def execute_update(self, _update: object, _presented: Presented, *, id: str) -> Consumption:  # noqa: A002
+        self.engine.asked.append((self.workflow_id, id))
+        return NOT_CONSUMED
 
 
 def alone(settings: Settings = SETTINGS) -> Parts:
@@ -167,6 +189,18 @@ class Town:
         return replace(self.parts, client=env.client)
 
     @property
+    def engineless(self) -> Parts:
+        """The same deployment, whose engine nobody may use."""
+        return replace(self.parts, client=cast("Any", Untouchable()))
+
+    @property
+    def without_keys(self) -> Parts:
+        """The same deployment, seen by a process that cannot read what the workers say."""
+        has, old = self.parts.client, data_converter(Keyring.plaintext())
+        client = Client(has.service_client, namespace=has.namespace, data_converter=old)
+        return replace(self.parts, client=client)
+
+    @property
     def deserted(self) -> Parts:
         """The same deployment, with a queue that no worker serves."""
         settings = self.parts.settings.model_copy(update={"task_queue": DESERTED})
@@ -184,7 +218,10 @@ async def town(folder: Path) -> AsyncIterator[Town]:
         stack.push_async_callback(engine.dispose)
         ledger, catalogue = Ledger(engine), Catalogue.load(_notices(folder / "notices"))
         challenging = LedgerChallenging(catalogue, ledger, keyring, SETTINGS)
-        made = (challenging.open, challenging.ask, challenging.consume, challenging.end)
+        made = (
+            *(challenging.open, challenging.ask, challenging.seek),
+            *(challenging.consume, challenging.end),
+        )
         await stack.enter_async_context(
             Worker(
                 env.client,

@@ -45,7 +45,9 @@ class Files(Databases):
 
     @override
     async def empty(self) -> str:
-        return f"sqlite:///{self._folder / f'{next(_NUMBERS)}.db'}"
+        file = self._folder / f"{next(_NUMBERS)}.db"
+        file.touch()
+        return f"sqlite:///{file}"
 
     @override
     async def migrated(self) -> str:

@@ -3,10 +3,10 @@ from pathlib import Path
 import psycopg
 import pytest
 from sqlalchemy import Connection, event, text
-from sqlalchemy.engine import make_url
+from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import OperationalError
 
-from activities.store.database import new_engine, parsed, writing
+from activities.store.database import new_engine, parsed, reading, writing
 from activities.store.engine import open_engine
 from activities.store.errors import DiskFull, ReadOnly, StoreError, Unreachable, explained, place
 from activities.store.ledger import Ledger
@@ -16,6 +16,10 @@ from tests.store.conftest import Files, Server
 from tests.store.facts import EMAIL, KEY, admit
 
 SECRET = "s3cret-word"
+
+
+def content(folder: Path) -> list[Path]:
+    return list(folder.iterdir())
 
 
 def is_one_line(error: StoreError) -> bool:
@@ -64,7 +68,7 @@ def test_a_url_of_no_use_is_one_line_that_does_not_repeat_it(url: str) -> None:
     [
         f"postgresql://user:{SECRET}@127.0.0.1:1/name",
         f"postgresql://user@127.0.0.1:1/name?password={SECRET}",
-        "sqlite:////nowhere/at/all.db",
+        "sqlite:///file:/nowhere/at/all.db?uri=true",
         f"sqlite:///{Path(__file__)}",
     ],
 )
@@ -75,6 +79,36 @@ async def test_a_ledger_that_cannot_be_reached_is_one_line_without_the_password(
     assert is_one_line(told.value)
     assert SECRET not in str(told.value)
     assert told.value.__cause__ is None
+
+
+@pytest.mark.parametrize("name", ["gone.db", "a b?.db", "no folder/gone.db"])
+async def test_a_file_that_is_not_there_is_not_made_by_opening_it(tmp_path: Path, name: str) -> None:
+    url = URL.create("sqlite", database=str(tmp_path / name)).render_as_string()
+    with pytest.raises(Unreachable, match=r"does not exist: run standby migrate, or correct STANDBY_DATA"):
+        await open_engine(url)
+
+    assert not any(content(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "form", ["sqlite:///{}", "sqlite:///file:{}?uri=true", "sqlite:///file:{}?a=b&uri=1"]
+)
+async def test_a_file_that_goes_away_under_an_open_ledger_is_not_made_again(
+    tmp_path: Path, form: str
+) -> None:
+    file = tmp_path / "led ger.db"
+    await migrate(f"sqlite:///{file}")
+    engine = await open_engine(form.format(file))
+    await engine.dispose()
+    for each in content(tmp_path):
+        each.unlink()
+
+    with pytest.raises(Unreachable):
+        async with reading(engine):
+            pass
+
+    await engine.dispose()
+    assert not any(content(tmp_path))
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from activities.store.attempts import AttemptRow, Fresh
 from activities.store.database import writing
 from activities.store.engine import open_engine
 from activities.store.errors import Missing, StoreError
+from activities.store.filings import Ending
 from activities.store.ledger import Ledger
 from activities.store.notices import Admitted, Terms
 from activities.store.records import Story
@@ -114,7 +115,9 @@ async def test_closing_gives_every_open_attempt_its_last_state(ledger: Ledger) -
         key=KEY, outcome=Outcome.ACCEPTED, channel=Channel.SMS, rule="settled", closed_at=after(minutes=1)
     )
 
-    assert await ledger.notices.close(accepted, (), at=after(minutes=1)) is Outcome.ACCEPTED
+    ended = await ledger.notices.close(accepted, (), at=after(minutes=1))
+
+    assert ended.outcome is Outcome.ACCEPTED
 
     assert await states(ledger) == {EMAIL: AttemptState.UNKNOWN, SMS: AttemptState.CONFIRMED}
     story = await told(ledger)
@@ -177,7 +180,7 @@ async def test_the_first_outcome_stays(ledger: Ledger) -> None:
     await ledger.notices.close(UNKNOWN, (), at=after(minutes=9))
     before = await told(ledger)
 
-    assert await ledger.notices.close(DELIVERED, (), at=after(minutes=20)) is Outcome.UNKNOWN
+    assert await ledger.notices.close(DELIVERED, (), at=after(minutes=20)) == Ending(Outcome.UNKNOWN)
     assert await told(ledger) == before
 
 
@@ -188,7 +191,8 @@ async def test_one_of_many_that_close_at_once_names_the_outcome(ledger: Ledger) 
         *[ledger.notices.close(each, (), at=NOW) for each in (UNKNOWN, DELIVERED) * 5]
     )
 
-    assert set(stood) == {(await told(ledger)).outcome}
+    assert {each.outcome for each in stood} == {(await told(ledger)).outcome}
+    assert len([each for each in stood if each.notice is not None]) == 1
 
 
 @pytest.mark.parametrize("nth", [1, 2, 3])

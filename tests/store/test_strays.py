@@ -12,7 +12,7 @@ from activities.store.database import new_engine, reading, writing
 from activities.store.ledger import Ledger
 from activities.store.notices import Terms
 from activities.store.pruning import AT_ONCE
-from activities.store.strays import KEPT
+from activities.store.strays import KEPT, Aside
 from activities.store.tables import strays
 from tests.store.conftest import Server
 from tests.store.facts import (
@@ -89,6 +89,37 @@ async def test_they_are_counted_by_provider_and_since_they_came_last(ledger: Led
     assert await ledger.strays.count() == {"sandbox": 3, "another": 1}
     assert await ledger.strays.count(after(hours=2)) == {"sandbox": 1, "another": 1}
     assert await ledger.strays.count(after(hours=6)) == {}
+
+
+async def test_whoever_is_on_call_sees_how_many_and_for_how_long(ledger: Ledger) -> None:
+    assert await ledger.strays.counted() == ()
+    await aside(ledger, "event-1", at=after(hours=1))
+    for hours in (0, 3, 2):
+        await aside(ledger, "event-2", at=after(hours=hours, milliseconds=700))
+    await aside(ledger, provider="another", provider_id=None, at=after(hours=5))
+
+    assert await ledger.strays.counted() == (
+        Aside(provider="another", reports=1, times=1, first_at=after(hours=5), last_at=after(hours=5)),
+        Aside(
+            provider="sandbox",
+            reports=2,
+            times=4,
+            first_at=NOW,
+            last_at=after(hours=2, milliseconds=700),
+        ),
+    )
+
+
+async def test_what_is_read_of_strays_holds_nothing_of_them_and_leaves_them(
+    engine: AsyncEngine, ledger: Ledger
+) -> None:
+    await aside(ledger)
+    (line,) = await ledger.strays.counted()
+
+    assert "id-1" not in f"{line!r}"
+    assert "event-1" not in f"{line!r}"
+    assert await ledger.strays.counted() == (line,)
+    assert await seen(engine) == {"event-1": 1}
 
 
 async def test_one_goes_when_it_did_not_come_for_seven_days(engine: AsyncEngine, ledger: Ledger) -> None:

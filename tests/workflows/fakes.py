@@ -29,7 +29,7 @@ from workflows.policy.words import AttemptState, Channel, Outcome, Source
 
 T = TypeVar("T")
 
-SLACK = 5
+SLACK = 15
 """Seconds: the story's clock is rounded down to these, so that a slow machine tells the same story."""
 
 

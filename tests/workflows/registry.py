@@ -8,7 +8,19 @@ from temporalio import activity
 from typing_extensions import override
 
 from tests.workflows.scripts import now
-from workflows.challenge_calls import Ask, Challenging, Consume, End, Ended, Granted, Open, Opening, Tried
+from workflows.challenge_calls import (
+    Ask,
+    Challenging,
+    Consume,
+    End,
+    Ended,
+    Granted,
+    Open,
+    Opening,
+    Seek,
+    Sought,
+    Tried,
+)
 from workflows.policy.keys import delivery_event
 from workflows.policy.models import NoticeRequest, Recipient
 from workflows.policy.resend import Denied
@@ -40,6 +52,9 @@ class Registry(Challenging):
     expires_at: datetime | None = None
     consumed_at: datetime | None = None
     sent: int = 0
+    is_ours: bool = True
+    """Whether a notice that was there before is the message."""
+    sought: list[str] = field(default_factory=list)
 
     @override
     @activity.defn(name="open_challenge")
@@ -68,6 +83,12 @@ class Registry(Challenging):
         return Granted(notice=notice, number=self.sent)
 
     @override
+    @activity.defn(name="seek_message")
+    async def seek(self, call: Seek) -> Sought:
+        self.sought.append(call.notice_key)
+        return Sought(is_ours=self.is_ours)
+
+    @override
     @activity.defn(name="consume_challenge")
     async def consume(self, call: Consume) -> Tried:
         await self._play("consume")
@@ -88,7 +109,7 @@ class Registry(Challenging):
     @property
     def activities(self) -> list[Callable[..., Awaitable[object]]]:
         """Everything for a worker to register."""
-        return [self.open, self.ask, self.consume, self.end]
+        return [self.open, self.ask, self.seek, self.consume, self.end]
 
     def _try(self, call: Consume) -> bool:
         if RIGHT in {call.presented.link, call.presented.code}:

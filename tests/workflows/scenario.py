@@ -24,7 +24,7 @@ class Scenario:
     end: str
     """The outcome, the channel that settled it if one did, and the rule that closed it."""
     story: str
-    """What the world was asked, with the engine's seconds since the admission, rounded down to five."""
+    """What the world was asked, with the engine's seconds since the admission, rounded down to fifteen."""
     sends: Script = field(default_factory=dict)
     looks: Views = field(default_factory=dict)
     answers: Answers = field(default_factory=dict)

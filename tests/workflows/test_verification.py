@@ -5,17 +5,18 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from temporalio.api.enums.v1 import EventType
 from temporalio.client import Client, WorkflowUpdateFailedError
 
 from tests.workflows.fakes import World
 from tests.workflows.policies import SMS_FIRST, SMS_ONLY
 from tests.workflows.registry import RESULT, RIGHT, WRONG, Registry
 from tests.workflows.scripts import DELIVERED, SMS
-from tests.workflows.stage import open_server
+from tests.workflows.stage import open_server, soon
 from tests.workflows.verifying import BACK, BY_LINK, verifying, wanted
 from workflows.policy.terms import ChallengeTerms
 from workflows.policy.verification import Consumption, Denial, Presented, Resent
-from workflows.policy.words import ChallengeState, Outcome
+from workflows.policy.words import ChallengeState, Method, Outcome
 
 FAILED = Consumption(consumed=False)
 SHORT = timedelta(seconds=2)
@@ -230,6 +231,72 @@ async def test_a_secret_that_is_presented_before_the_challenge_is_on_record_wait
 
 async def _set(event: asyncio.Event) -> None:
     await event.wait()
+
+
+@pytest.mark.parametrize(
+    ("method", "brought"),
+    [(Method.LINK, Presented(code=RIGHT)), (Method.CODE, BY_LINK), (Method.BOTH, Presented())],
+)
+async def test_what_cannot_consume_costs_the_history_nothing(
+    client: Client, method: Method, brought: Presented
+) -> None:
+    async with verifying(client, request=wanted(method=method)) as case:
+        await case.opened()
+        for _ in range(3):
+            with pytest.raises(WorkflowUpdateFailedError):
+                await case.consume(brought)
+        history = await case.handle.fetch_history()
+
+    taken = [
+        each
+        for each in history.events
+        if each.event_type == EventType.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED
+    ]
+    assert [
+        each.workflow_execution_update_accepted_event_attributes.accepted_request.input.name for each in taken
+    ] == ["opened"]
+    assert case.registry.calls == ["open"]
+
+
+async def test_a_message_that_nobody_can_judge_keeps_nobody_from_consuming(client: Client) -> None:
+    registry, asked, judged = Registry(), asyncio.Event(), asyncio.Event()
+
+    async def judge() -> None:
+        asked.set()
+        await judged.wait()
+
+    registry.meanwhile["ask"] = judge
+    async with verifying(client, registry) as case:
+        await case.opened()
+        asking = asyncio.ensure_future(case.resend())
+        await soon(asked.wait())
+        consumed = await case.consume()
+        judged.set()
+        resent = await asking
+        verified = await case.verified()
+
+    assert (consumed.consumed, resent) == (True, Resent(accepted=False, reason=Denial.OVER))
+    assert (verified.state, verified.deliveries) == (ChallengeState.CONSUMED, 1)
+
+
+@pytest.mark.parametrize(("is_ours", "outcome"), [(True, None), (False, Outcome.REFUSED)])
+async def test_a_message_whose_name_is_taken_is_refused_unless_it_is_the_message(
+    client: Client, *, is_ours: bool, outcome: Outcome | None
+) -> None:
+    registry = Registry(is_ours=is_ours)
+    async with verifying(client, registry) as case:
+        key = case.notice_key()
+        registry.meanwhile["open"] = lambda: _taken(client, key)
+        await case.opened()
+        consumed = await case.consume()
+        verified = await case.verified()
+
+    assert registry.sought == [key]
+    assert (consumed.consumed, verified.delivered) == (True, outcome)
+
+
+async def _taken(client: Client, key: str) -> None:
+    await client.start_workflow("Notice", id=key, task_queue="nobody-works-here")
 
 
 async def test_a_message_that_fails_is_no_failure_of_the_challenge(client: Client) -> None:

@@ -9,7 +9,7 @@ import pytest
 from temporalio.api.common.v1 import WorkflowExecution
 from temporalio.api.enums.v1 import EventType
 from temporalio.api.workflowservice.v1 import ResetWorkflowExecutionRequest
-from temporalio.client import Client, WorkflowUpdateStage
+from temporalio.client import Client, WorkflowUpdateFailedError, WorkflowUpdateStage
 from temporalio.service import RPCError, RPCStatusCode
 from temporalio.worker import Worker
 
@@ -65,11 +65,13 @@ async def has_sent(case: Case) -> bool:
 
 
 async def presented_at_once(case: Case, count: int, what: Presented) -> list[Consumption | None]:
-    """Present something many times at once; None for whoever the engine tells that it is over already."""
+    """Present something many times at once; None for whoever is told that it is over already."""
 
     async def present() -> Consumption | None:
         try:
             return await case.consume(what)
+        except WorkflowUpdateFailedError:
+            return None
         except RPCError as error:
             if error.status is not RPCStatusCode.NOT_FOUND:
                 raise

@@ -95,7 +95,8 @@ async def test_what_a_running_verification_shows_holds_no_personal_data(sealed: 
         described = await case.handle.describe()
 
     told = " ".join(metadata.current_details.split())
-    assert told.startswith("**active** | fact | when (UTC) | |---|---| | challenge created | ")
+    assert told.startswith("**active** · next: until ")
+    assert "| fact | when (UTC) | |---|---| | challenge created | " in told
     assert f"open · `{case.notice_key()}`" in told
     assert "| challenge consumed | - |" in told
     assert found(str(facts).encode(), metadata, described.raw_description) == []

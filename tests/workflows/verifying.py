@@ -25,7 +25,7 @@ from workflows.policy.verification import (
     VerificationRequest,
     Verified,
 )
-from workflows.policy.words import Outcome
+from workflows.policy.words import Method, Outcome
 from workflows.sandbox import RUNNER
 from workflows.verification import Verification
 
@@ -44,6 +44,7 @@ def wanted(**changes: object) -> VerificationRequest:
         "to": Destination(phone="+12025550182", email="anna@example.test"),
         "expires_at": datetime.now(UTC) + timedelta(minutes=10),
         "return_url": BACK,
+        "method": Method.BOTH,
     }
     return VerificationRequest.model_validate(fields | changes)
 

@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from pydantic import Field
 
+from workflows.policy.keys import first_of
 from workflows.policy.models import Payload
 
 
@@ -49,6 +50,9 @@ def allows(control: Control, notice_key: str) -> bool:
 
 
 def cohort(notice_key: str) -> int:
-    """Return the place (0 to 99) of a notice, the same for every control, host and replay."""
-    digest = hashlib.sha256(notice_key.encode()).digest()
+    """Return the place (0 to 99) of a notice, the same for every control, host and replay.
+
+    All messages of one verification have the place of the first.
+    """
+    digest = hashlib.sha256(first_of(notice_key).encode()).digest()
     return int.from_bytes(digest[:8]) % 100

@@ -15,6 +15,7 @@ _SHAPE = re.compile(r"[^:\s]+:[^:\s]+:[^:\s]+")
 CHALLENGE = re.compile(r"[A-Za-z0-9_-]{8,64}")
 """A challenge id: opaque, and fit to stand in an address."""
 
+_LATER = re.compile(r"[1-9][0-9]{0,3}")
 _ATTEMPT = re.compile(r"(?P<notice>.+):(?P<channel>[a-z]+):(?P<number>[1-9][0-9]{0,3})")
 
 
@@ -103,6 +104,18 @@ def delivery_event(challenge_id: str, number: int) -> str:
     A challenge id has no dot, so that no two of them make the same event.
     """
     return challenge_id if number == 1 else f"{challenge_id}.{number}"
+
+
+def first_of(key: str) -> str:
+    """Return the notice key of the first message of the verification that a notice is a message of.
+
+    Any other key is its own; whatever reads like a later message counts with the first.
+    """
+    kind, _, rest = key.partition(":")
+    event_id, _, recipient_id = rest.partition(":")
+    challenge_id, _, number = event_id.rpartition(".")
+    is_later = CHALLENGE.fullmatch(challenge_id) and _LATER.fullmatch(number)
+    return f"{kind}:{challenge_id}:{recipient_id}" if is_later else key
 
 
 def _encode(part: str) -> str:

@@ -16,7 +16,7 @@ from workflows.policy.steps import Close, Horizon, LookUp, Rule, Send, Step, Wai
 from workflows.policy.terms import Policy
 from workflows.policy.words import AttemptState, OnFailure, OnUnresolved, Outcome
 
-__all__ = ["Close", "Horizon", "LookUp", "Rule", "Send", "Step", "Wait", "fallback_at", "next"]
+__all__ = ["Close", "Horizon", "LookUp", "Rule", "Send", "Step", "Wait", "due_at", "fallback_at", "next"]
 
 
 def next(progress: Progress, policy: Policy, now: datetime) -> Step:  # noqa: A001 - the design's word
@@ -33,6 +33,21 @@ def fallback_at(progress: Progress, policy: Policy, now: datetime) -> datetime |
     """Return when silence at the front leads on to another channel (UTC); None where it never does."""
     seen = Outlook(progress, policy, now)
     return seen.deadline if seen.escalates else None
+
+
+def due_at(step: Send | LookUp, progress: Progress, policy: Policy, now: datetime) -> datetime | None:
+    """Return when a step that was decided at `now` was due by plan (UTC): what is later than that is late.
+
+    None where no instant of the plan brought it about.
+    """
+    seen = Outlook(progress, policy, now)
+    match step.rule:
+        case Rule.POLL | Rule.DEADLINE_READ:
+            return seen.next_read
+        case Rule.UNRESOLVED:
+            return seen.deadline
+        case _:
+            return None
 
 
 def _settle(seen: Outlook) -> Step | None:

@@ -18,7 +18,8 @@ class Asked:
     far, as far back as the limits reach.
     """
 
-    challenge_id: str
+    notice_key: str
+    """Of the challenge's first message: it names the cohort."""
     now: datetime
     expires_at: datetime
     state: ChallengeState
@@ -53,7 +54,7 @@ def _over(asked: Asked, _terms: ChallengeTerms) -> Denied | None:
 
 def _switched_off(asked: Asked, _terms: ChallengeTerms) -> Denied | None:
     is_first = asked.sent == 0
-    return None if is_first or allows(asked.resend, asked.challenge_id) else (Denial.SWITCHED_OFF, None)
+    return None if is_first or allows(asked.resend, asked.notice_key) else (Denial.SWITCHED_OFF, None)
 
 
 def _maximum(asked: Asked, terms: ChallengeTerms) -> Denied | None:

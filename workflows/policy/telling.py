@@ -19,7 +19,7 @@ _BECAUSE = {
     Rule.NOT_SENT: "the provider took nothing in time",
     Rule.SETTLED: "the evidence asked for is there",
     Rule.EXPIRED: "it is no longer useful",
-    Rule.WITHDRAWN: "the caller withdrew it",
+    Rule.WITHDRAWN: "it is no longer needed",
     Rule.NO_CHANNEL: "no channel can be used",
     Rule.CUTOFF: "learning more could not change anything",
     Rule.POLL: "a planned poll is due",
@@ -103,10 +103,14 @@ def upcoming(step: Step, progress: Progress, policy: Policy) -> str:
 
 
 def now_or_next(phase: Phase, step: Step, progress: Progress, policy: Policy) -> str:
-    """Return what is being done now, or what happens next, in one line."""
-    if phase is Phase.CLAIMED and isinstance(step, Send):
-        return f"now: {dispatch(step)}"
-    return f"next: {upcoming(step, progress, policy)}"
+    """Return what is being done now, what happens next, or how it closed, in one line."""
+    match phase, step:
+        case Phase.CLAIMED, Send():
+            return f"now: {dispatch(step)}"
+        case Phase.CLOSED, Close():
+            return ending(step)
+        case _:
+            return f"next: {upcoming(step, progress, policy)}"
 
 
 def details(phase: Phase, step: Step, progress: Progress, policy: Policy) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import AwareDatetime, ConfigDict, Field, StringConstraints
 
-from workflows.policy.keys import CHALLENGE
+from workflows.policy.keys import CHALLENGE, challenge_of, verification_id
 from workflows.policy.models import Fields, Identifier, Instant, Payload, Word
 from workflows.policy.words import ChallengeState, Channel, Method, Outcome
 
@@ -68,6 +68,8 @@ class Opened(Payload):
     challenge_id: str
     refusal: str | None = None
     """One line that names the field, or a `Denial`."""
+    again_at: AwareDatetime | None = None
+    """When beginning another could be of use (UTC), where a limit refused this one."""
     expires_at: AwareDatetime | None = None
 
 
@@ -76,6 +78,16 @@ class Presented(Payload):
 
     link: Digest | None = None
     code: Digest | None = None
+
+    def suits(self, method: Method) -> bool:
+        """Whether any of it is what a challenge of this method has."""
+        match method:
+            case Method.LINK:
+                return self.link is not None
+            case Method.CODE:
+                return self.code is not None
+            case Method.BOTH:
+                return self.link is not None or self.code is not None
 
 
 class Consumption(Payload):
@@ -100,6 +112,8 @@ class Denial(StrEnum):
     """One may still be on its way."""
     ACCOUNT = "limited: account"
     DESTINATION = "limited: destination"
+    UNKNOWN_KIND = "unknown_kind"
+    """No worker has the kind any more."""
 
 
 class Resent(Payload):
@@ -128,6 +142,8 @@ class Facts(Payload):
     state: ChallengeState
     created_at: AwareDatetime | None = None
     expires_at: AwareDatetime | None = None
+    reason: str | None = None
+    """One line, where it was refused."""
     messages: tuple[Told, ...] = ()
     consumed_at: AwareDatetime | None = None
 
@@ -139,6 +155,8 @@ class Verified(Payload):
     state: ChallengeState
     reason: str | None = None
     """One line, where it was refused."""
+    again_at: datetime | None = None
+    """When beginning another could be of use, where a limit refused this one."""
     created_at: datetime | None = None
     deliveries: int = 0
     """How often a message was asked for."""
@@ -146,3 +164,14 @@ class Verified(Payload):
     """How the last notice closed: transport evidence, which consumes nothing."""
     consumed_at: datetime | None = None
     ended_at: datetime
+
+
+def named(request: VerificationRequest, workflow_id: str) -> tuple[str, str | None]:
+    """Return the challenge that a workflow is about, and why it is none; its id may leave it out."""
+    try:
+        challenge_id = challenge_of(workflow_id)
+    except ValueError as error:
+        return request.challenge_id or "", f"workflow id: {error}"
+    if request.challenge_id not in {None, challenge_id}:
+        return challenge_id, f"workflow id: must be {verification_id(request.challenge_id or '')}"
+    return challenge_id, None

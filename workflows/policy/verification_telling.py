@@ -4,6 +4,7 @@ from datetime import datetime
 
 from workflows.policy.telling import clock, moment
 from workflows.policy.verification import Facts, Told
+from workflows.policy.words import ChallengeState
 
 _GAP = "\N{EM SPACE}"
 """The UI draws a table's columns without any space between them."""
@@ -29,7 +30,19 @@ def details(facts: Facts) -> str:
         ]
     rows += [("challenge consumed", _at(facts.consumed_at)), ("expires", _at(facts.expires_at))]
     table = "\n".join(f"| {name}{_GAP} | {value} |" for name, value in rows)
-    return f"**{facts.state}**\n\n| fact{_GAP} | when (UTC) |\n|---|---|\n{table}"
+    return f"{_head(facts)}\n\n| fact{_GAP} | when (UTC) |\n|---|---|\n{table}"
+
+
+def _head(facts: Facts) -> str:
+    match facts:
+        case Facts(state=ChallengeState.REFUSED):
+            return f"**refused** · {facts.reason or 'there is no challenge'}"
+        case Facts(state=ChallengeState.ACTIVE, expires_at=datetime() as until):
+            return f"**active** · next: until {clock(until)} the link or code may be presented"
+        case Facts(state=ChallengeState.ACTIVE):
+            return "**active** · next: the challenge is put on record"
+        case _:
+            return f"**{facts.state}** · nothing further is sent"
 
 
 def _at(when: datetime | None) -> str:

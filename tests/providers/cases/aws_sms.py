@@ -12,6 +12,7 @@ from activities.providers.base import Callback
 from activities.providers.errors import Ambiguous, Misconfigured, NotSent, Rejected
 from activities.providers.provider import Provider
 from activities.providers.signatures import Clock
+from activities.providers.sns_messages import OLDEST
 from tests.providers.fakes.aws_sms import NUMBER, FakeAwsSms, error
 from tests.providers.fakes.sns import CREDENTIALS, REGION
 from tests.providers.scripted import Received, answer
@@ -202,6 +203,6 @@ SUBJECTS = (
         unheard=lambda http: answer(http, error("UnheardOfException")),
         heard=HEARD,
         # The signature is in the body, and SNS repeats what it signed for an hour: see test_aws_sms.
-        ages=False,
+        oldest=OLDEST,
     ),
 )

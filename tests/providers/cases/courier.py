@@ -9,7 +9,7 @@ import httpx
 
 from activities.providers import labels
 from activities.providers.base import Callback, Message
-from activities.providers.courier import Courier
+from activities.providers.courier import OLDEST, Courier
 from activities.providers.errors import Ambiguous, Misconfigured, NotSent, Rejected
 from activities.providers.provider import Provider
 from activities.providers.signatures import Clock
@@ -196,6 +196,7 @@ def subject(message: Message) -> Subject:
         unheard=lambda http: answer(http, {"message": "?", "type": "unheard_of"}),
         heard=heard(message),
         signature_header="courier-signature",
+        oldest=OLDEST,
     )
 
 

@@ -12,7 +12,7 @@ from activities.providers import labels
 from activities.providers.base import Callback
 from activities.providers.configured import Sender
 from activities.providers.errors import Ambiguous, Misconfigured, NotSent, Rejected
-from activities.providers.mailgun import Mailgun
+from activities.providers.mailgun import OLDEST, Mailgun
 from activities.providers.provider import Provider
 from activities.providers.signatures import Clock
 from activities.variables import Credential
@@ -224,5 +224,6 @@ SUBJECTS = (
         unheard=lambda http: answer(http, {"message": "?"}),
         heard=HEARD,
         signs_body=False,
+        oldest=OLDEST,
     ),
 )

@@ -157,6 +157,6 @@ SUBJECTS = (
         unheard=lambda http: answer(http, {"api_id": SENT["api_id"], "error": "unheard of"}),
         heard=HEARD,
         signature_header="x-plivo-signature-v3",
-        ages=False,
+        oldest=None,
     ),
 )

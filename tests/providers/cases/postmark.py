@@ -253,6 +253,6 @@ SUBJECTS = (
         heard=HEARD,
         signature_header="authorization",
         signs_body=False,
-        ages=False,
+        oldest=None,
     ),
 )

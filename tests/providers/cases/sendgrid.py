@@ -13,7 +13,7 @@ from activities.providers.base import Callback
 from activities.providers.configured import Sender
 from activities.providers.errors import Ambiguous, Misconfigured, NotSent, Rejected
 from activities.providers.provider import Provider
-from activities.providers.sendgrid import SendGrid
+from activities.providers.sendgrid import OLDEST, SendGrid
 from activities.providers.signatures import Clock
 from activities.variables import Credential
 from tests.providers.fakes.sendgrid import TAIL, TOKEN, FakeSendGrid
@@ -316,5 +316,6 @@ SUBJECTS = (
         unheard=lambda http: answer(http, {"errors": [{"message": "unheard of", "field": None}]}),
         heard=HEARD,
         signature_header="x-twilio-email-event-webhook-signature",
+        oldest=OLDEST,
     ),
 )

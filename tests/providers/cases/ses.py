@@ -15,6 +15,7 @@ from activities.providers.configured import Sender
 from activities.providers.errors import Ambiguous, Misconfigured, NotSent, Rejected
 from activities.providers.ses import Ses
 from activities.providers.signatures import Clock
+from activities.providers.sns_messages import OLDEST
 from tests.providers.fakes.ses import KEY_ID, REGION, FakeSes
 from tests.providers.scripted import Received, answer
 from tests.providers.sns_signing import FIRST, TOPIC, known, notification, subscription
@@ -299,7 +300,7 @@ def subject(name: str, *, insights: bool) -> Subject:
         # The signature stands in the body; the header must name the same message.
         signature_header="x-amz-sns-message-id",
         # SNS repeats an envelope for an hour, with its first timestamp.
-        ages=False,
+        oldest=OLDEST,
     )
 
 

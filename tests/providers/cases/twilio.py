@@ -183,6 +183,6 @@ SUBJECTS = (
         unheard=lambda http: answer(http, {"code": 29999, "message": "?", "status": http}),
         heard=HEARD,
         signature_header="x-twilio-signature",
-        ages=False,
+        oldest=None,
     ),
 )

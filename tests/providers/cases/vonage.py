@@ -14,7 +14,7 @@ from activities.providers.base import Callback
 from activities.providers.errors import Ambiguous, Misconfigured, NotSent, Rejected
 from activities.providers.provider import Provider
 from activities.providers.signatures import Clock
-from activities.providers.vonage import Vonage
+from activities.providers.vonage import OLDEST, Vonage
 from activities.variables import Credential
 from tests.providers.fakes.vonage import API_SECRET, KEY, FakeVonage
 from tests.providers.scripted import Received, answer
@@ -229,6 +229,7 @@ PLAIN = Subject(
     refusals=REFUSALS,
     unheard=lambda http: answer(http, submitted({"status": "77", "error-text": "?"})),
     heard=HEARD,
+    oldest=OLDEST,
 )
 REPORTING = replace(
     PLAIN,

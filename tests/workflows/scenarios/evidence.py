@@ -116,8 +116,7 @@ EVIDENCE = {
         RESET,
         end="accepted on sms: settled",
         story="0 admit, check email, send email; 15 look_up email x3; 45 look_up email x3; "
-        "105 look_up email x3, check sms, send sms; 120 look_up sms, look_up email x2; "
-        "125 look_up email, close accepted",
+        "105 look_up email x3, check sms, send sms; 120 look_up sms, look_up email x3, close accepted",
         looks={EMAIL: [UNREACHABLE], SMS: [ACCEPTED]},
     ),
     "both_channels_fail_is_exhausted": Scenario(
