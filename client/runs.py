@@ -76,6 +76,17 @@ async def look(client: Client, key: str) -> Run | None:
         return Run(note=await _silence(client, handle))
 
 
+async def is_remembered(client: Client, key: str) -> bool:
+    """Whether the engine still has a notice, open or closed; raises RPCError where it does not say."""
+    try:
+        await handle_of(client, key).describe(rpc_timeout=PATIENCE)
+    except RPCError as error:
+        if is_unknown(error):
+            return False
+        raise
+    return True
+
+
 def _unreadable(error: ApplicationError) -> str:
     """Say that the codec could not open what the engine has: it is sealed under a key that is not here."""
     return f"what the engine has of it cannot be opened here: {tell(error)}"

@@ -53,6 +53,8 @@ class Story(Payload):
     decisions: tuple[Decided, ...] = ()
     pruned_at: datetime | None = None
     """When its evidence was deleted, long after it closed."""
+    told_by: str | None = Field(default=None, exclude=True)
+    """Whose word it is: the ledger outlives the engine's memory."""
     next_step: str = Field(default="", exclude=True)
     rule: str | None = Field(default=None, exclude=True)
     reason: str | None = Field(default=None, exclude=True)

@@ -105,6 +105,8 @@ def _times(story: Story, clock: Clock) -> Table:
     rows = _grid()
     if story.closed_at:
         rows.add_row("closed", clock.both(story.closed_at))
+    if story.told_by:
+        rows.add_row("told by", story.told_by)
     if story.pruned_at:
         rows.add_row("pruned", f"{clock.both(story.pruned_at)}: its evidence was pruned, and this line stays")
     if story.expires_at:

@@ -2,7 +2,7 @@
 
 import asyncio
 from contextlib import suppress
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 from temporalio.service import RPCError
@@ -16,6 +16,8 @@ from console.deployment import Deployment
 from console.exits import Exit, Stop, ending
 from workflows.notice import Notice
 from workflows.policy.keys import attempted, first_of, key_of, parts
+
+_ALONE: Final = "the ledger alone: the engine has it no longer"
 
 Key = Annotated[
     str, typer.Argument(metavar="KEY", help="The notice key, kind:event:recipient, or verification:ID.")
@@ -81,6 +83,15 @@ async def _withdraw(deployment: Deployment, key: str) -> None:
         raise
 
 
+async def _teller(deployment: Deployment, key: str) -> str:
+    """Say by whose word a closed notice is told."""
+    try:
+        remembered = await runs.is_remembered(await deployment.engine(runs.PATIENCE), key)
+    except (PublicError, RPCError):
+        return "the ledger alone: no engine answers"
+    return "the ledger, and the engine has its history" if remembered else _ALONE
+
+
 async def _story(deployment: Deployment, key: str) -> Story:
     async with open_ledger(deployment.settings) as ledger:
         record = await ledger.story(key)
@@ -93,10 +104,11 @@ async def _story(deployment: Deployment, key: str) -> Story:
         return Story.unrecorded(key).continued(run)
     story = Story.recorded(record).within(verification)
     if story.outcome is not None:
-        return story
+        return story.model_copy(update={"told_by": await _teller(deployment, key)})
     try:
         run = await runs.look(await deployment.engine(runs.PATIENCE), key)
-        return story.continued(run).within(verification)
+        told_by = "the engine and the ledger" if run else _ALONE
+        return story.continued(run).within(verification).model_copy(update={"told_by": told_by})
     except (PublicError, RPCError) as error:
         # The record alone is worth telling.
         return story.noting(f"what is next is as of the ledger: {ending(error).lines[0]}")

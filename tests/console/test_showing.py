@@ -117,8 +117,19 @@ async def test_the_page_tells_it_all_in_80_columns(shell: Shell, ledger: Ledger,
         "late: ",
         "send email: nothing was sent yet; the check said yes",
         "2026-03-01 12:00:15Z",
+        "told by the ledger alone: the engine has it no longer",
     ):
         assert told in flat
+
+
+async def test_a_closed_notice_is_told_by_the_ledger_alone_where_no_engine_answers(
+    alone: Shell, ledger: Ledger, own: dict[str, str]
+) -> None:
+    await closed_notice(ledger)
+    said = await alone.run("show", facts.KEY, **own)
+
+    assert (said.code, said.err) == (REACHED, "")
+    assert "told by  the ledger alone: no engine answers" in said.out
 
 
 async def test_an_attempt_key_shows_its_notice(shell: Shell, ledger: Ledger, own: dict[str, str]) -> None:
