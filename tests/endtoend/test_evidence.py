@@ -22,7 +22,7 @@ from console.engine import EngineAt, free_port
 from console.exits import Exit
 from sandbox.fates import Fate
 from tests.endtoend import marks, operators
-from tests.endtoend.deployment import Ending, Manner, Town, send
+from tests.endtoend.deployment import CALM, Ending, Manner, Town, send
 from tests.endtoend.engines import FORGETFUL, own_engine
 from tests.endtoend.scenes import ended, notice, until, within
 from workflows.notice import Notice
@@ -125,7 +125,7 @@ async def plain(town: Town) -> Left:
 
 async def held(town: Town) -> Left:
     """Hold a notice for a while, and let it go."""
-    async with town.deployment() as manner, manner.worker() as client:
+    async with town.deployment(scale=CALM) as manner, manner.worker() as client:
         await turn(manner, Switch.DISPATCH, on=False)
         request = marked("held", Fate.DELIVERED)
         handle = await send(client, manner, request)
@@ -144,7 +144,8 @@ async def held(town: Town) -> Left:
 
 async def withdrawn(town: Town) -> Left:
     """See that a notice which is open, or was withdrawn, is not tried again."""
-    async with town.deployment() as manner, manner.worker() as client:
+    # It must be open for as long as commands take on the slowest machine.
+    async with town.deployment(scale=1) as manner, manner.worker() as client:
         request = marked("withdrawn", Fate.SILENT)
         handle = await send(client, manner, request)
         await manner.submitted(request.key)
