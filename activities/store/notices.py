@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from activities.store import rows, tables
@@ -84,14 +84,6 @@ class Notices:
             notice = await rows.hold(connection, key)
             if notice.outcome is None:
                 await rows.change(connection, tables.notices, notice, next_at=next_at)
-
-    async def oldest_due(self) -> datetime | None:
-        """Return the earliest instant at which something is due in any open notice."""
-        notices = tables.notices
-        statement = select(func.min(notices.c.next_at)).where(notices.c.outcome.is_(None))
-        async with reading(self._engine) as connection:
-            earliest: datetime | None = (await connection.execute(statement)).scalar_one()
-        return earliest
 
     async def close(self, result: Result, attempts: tuple[Attempt, ...], *, at: datetime) -> Ending:
         """Write the outcome and the last state of each attempt, and return the outcome that stands.

@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from activities.store import challenge_tables, tables
 from activities.store.database import reading
 from activities.store.fallbacks import past_fallback
-from workflows.policy.words import AttemptState, ChallengeState, Status
+from workflows.policy.words import AttemptState, ChallengeState, Phase, Status
 
 
 class Left(StrEnum):
@@ -90,8 +90,10 @@ async def _notices(connection: AsyncConnection, at: datetime) -> dict[tuple[str,
 
 
 async def _oldest_due(connection: AsyncConnection, at: datetime) -> datetime | None:
+    """Return the earliest step that waits; a claimed one is at work, and may have to try for long."""
     table = tables.notices
-    statement = select(func.min(table.c.next_at)).where(table.c.outcome.is_(None), table.c.next_at <= at)
+    waits = table.c.outcome.is_(None) & (table.c.phase != Phase.CLAIMED)
+    statement = select(func.min(table.c.next_at)).where(waits, table.c.next_at <= at)
     due: datetime | None = (await connection.execute(statement)).scalar_one()
     return due
 

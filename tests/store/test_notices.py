@@ -218,16 +218,6 @@ async def test_the_next_time_is_noted_while_the_notice_is_open(ledger: Ledger) -
     assert (await told(ledger)).next_at is None
 
 
-async def test_the_oldest_due_time_is_that_of_an_open_notice(ledger: Ledger) -> None:
-    assert await ledger.notices.oldest_due() is None
-    await admit(ledger)
-    await ledger.notices.set_next(KEY, after(minutes=3))
-
-    assert await ledger.notices.oldest_due() == after(minutes=3)
-    await ledger.notices.close(UNKNOWN, (), at=NOW)
-    assert await ledger.notices.oldest_due() is None
-
-
 async def test_what_is_not_on_record_cannot_be_closed_or_scheduled(ledger: Ledger) -> None:
     with pytest.raises(Missing, match=KEY):
         await ledger.notices.close(UNKNOWN, (), at=NOW)

@@ -4,10 +4,11 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from activities.store.attempts import Fresh
 from activities.store.ledger import Ledger
 from activities.store.open_work import OpenWork
 from tests.store.challenge_facts import EXPIRES, challenge, claimed, opened
-from tests.store.facts import EXPIRY, KEY, NOW, SMS, admit, after, claim, report
+from tests.store.facts import EMAIL, EXPIRY, KEY, NOW, SMS, admit, after, claim, report
 from workflows.policy.models import Result
 from workflows.policy.plan import Rule
 from workflows.policy.words import Outcome, Status
@@ -57,6 +58,17 @@ async def test_the_oldest_step_that_is_due_is_told_and_none_that_lies_ahead(ledg
 
     assert (await counted(ledger, after(seconds=59))).oldest_due is None
     assert (await counted(ledger, after(minutes=2))).oldest_due == after(minutes=1)
+
+
+async def test_a_step_that_is_at_work_does_not_wait_however_long_its_provider_takes_nothing(
+    ledger: Ledger,
+) -> None:
+    await admit(ledger)
+    claimed_now = await claim(ledger)
+    assert isinstance(claimed_now, Fresh)
+    await ledger.attempts.release(EMAIL, claimed_now, note="HTTP 503")
+
+    assert (await counted(ledger, after(minutes=5))).oldest_due is None
 
 
 async def test_a_claim_counts_until_a_provider_has_named_it(ledger: Ledger) -> None:
