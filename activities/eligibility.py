@@ -77,7 +77,8 @@ class LedgerEligibility(calls.Eligibility):
         )
         if is_new:
             self.meters.suppressions.add(call.channel, call.reason)
-        await self.sharing.tell(call.channel, call.address, call.reason)
+        if not await self.gate.only_observes(call.notice_key):
+            await self.sharing.tell(call.channel, call.address, call.reason)
 
 
 def _news(call: calls.Check, rows: Sequence[AttemptRow]) -> tuple[Observation, ...]:

@@ -49,6 +49,10 @@ class Gate:
         )
         return calls.Clearance(answer=answer, reason=reason, at=now, ask_again_at=again, observed=observed)
 
+    async def only_observes(self, key: str) -> bool:
+        """Whether nothing takes effect outside the ledger for a notice: an operator only wants to see it."""
+        return allows((await self.ledger.controls.read()).observe, key) or await self._was_observed(key)
+
     async def _was_observed(self, key: str) -> bool:
         """Whether a message before this one was only observed: nothing follows in earnest what never left."""
         rows = await self.ledger.attempts.of_notice(key)

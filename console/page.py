@@ -16,6 +16,7 @@ from activities.providers.registry import PROVIDERS
 from activities.store.carrying import Bar
 from activities.store.records import AttemptRow, ObservationRow
 from client.story import Decided, Story
+from console.spans import span
 from workflows.policy import telling
 from workflows.policy.keys import attempted
 from workflows.policy.plan import Rule
@@ -52,7 +53,7 @@ def show(story: Story) -> None:
 
 def render(story: Story, now: datetime) -> Iterator[RenderableType]:
     """Return the parts of the page; `now` (UTC) only says how far away an instant is."""
-    clock = Clock(now)
+    clock = Clock(now, _beginning(story))
     yield Text(story.key, style="bold", overflow="fold")
     yield _headline(story)
     yield _times(story, clock)
@@ -67,6 +68,8 @@ class Clock:
     """Writes instants in UTC: the time of day, with the date where it is another day's."""
 
     now: datetime
+    begun_at: datetime | None = None
+    """When the story begins."""
 
     def at(self, instant: datetime | None) -> str:
         """Write an instant."""
@@ -76,9 +79,19 @@ class Clock:
         day = "" if utc.date() == self.now.astimezone(UTC).date() else f"{utc:%Y-%m-%d} "
         return f"{day}{telling.clock(utc)}"
 
+    def since(self, instant: datetime) -> str:
+        """Write how long after the beginning an instant is; nothing of the beginning itself."""
+        gap = instant - (self.begun_at or instant)
+        return f"+{span(gap)}" if gap >= timedelta(seconds=1) else ""
+
     def both(self, instant: datetime) -> str:
         """Write an instant, and how far away it is."""
         return f"{self.at(instant)} ({away(instant - self.now)})"
+
+
+def _beginning(story: Story) -> datetime | None:
+    seen, decided = [each.at for each in story.observations], [each.at for each in story.decisions]
+    return min(seen + decided, default=None)
 
 
 def away(distance: timedelta) -> str:
@@ -167,7 +180,7 @@ def _is_mute(attempt: AttemptRow) -> bool:
 
 
 def _observations(observations: Sequence[ObservationRow], clock: Clock) -> Table:
-    rows = _grid()
+    rows = _grid(columns=3)
     for each in observations:
         said = ", ".join(
             part for part in (f'"{each.raw}"' if each.raw else "", each.code, each.opt_out) if part
@@ -176,12 +189,12 @@ def _observations(observations: Sequence[ObservationRow], clock: Clock) -> Table
         text.append(f"{', final' if each.is_final else ''}{f' ({said})' if said else ''}")
         if each.verdict is not Verdict.APPLIED:
             text.append(f" {each.verdict}: {each.reason}", style="yellow")
-        rows.add_row(clock.at(each.at), text)
+        rows.add_row(clock.at(each.at), clock.since(each.at), text)
     return rows
 
 
 def _decisions(story: Story, clock: Clock) -> Table:
-    rows = _grid()
+    rows = _grid(columns=3)
     for each in story.decisions:
         what = f"{each.action.replace('_', ' ')}{f' {each.channel}' if each.channel else ''}"
         text = Text(f"{what}: {_why(each, story)}")
@@ -189,7 +202,7 @@ def _decisions(story: Story, clock: Clock) -> Table:
             text.append(f"; the check said {each.answer}")
         if each.reason:
             text.append(f", {each.reason}")
-        rows.add_row(clock.at(each.at), text)
+        rows.add_row(clock.at(each.at), clock.since(each.at), text)
     return rows
 
 
@@ -214,10 +227,10 @@ def _ruled_out(progress: Progress) -> str:
     return ", ".join(f"{channel}: {why}" for channel, why in words.items())
 
 
-def _grid(*headings: str) -> Table:
+def _grid(*headings: str, columns: int = 2) -> Table:
     """Return a table without lines, in which nothing is cut off."""
     rows = Table(box=None, pad_edge=False, show_header=bool(headings), header_style="dim")
-    for heading in headings or ("", ""):
+    for heading in headings or ("",) * columns:
         rows.add_column(heading, overflow="fold")
     return rows
 

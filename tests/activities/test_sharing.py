@@ -13,6 +13,7 @@ from activities.sharing import Sharing
 from activities.store.ledger import Ledger
 from tests.activities.given import EMAIL, KEYRING, NOW, SHIPPED, SMS, Deployment, Scripted, admitted, engine
 from workflows import calls
+from workflows.policy.controls import Control, Switch
 from workflows.policy.models import NoticeRequest
 from workflows.policy.words import Channel, SuppressionReason
 
@@ -48,6 +49,15 @@ async def suppress(ledger: Ledger, sharing: Sharing) -> tuple[str, bool]:
     await engine().run(LedgerEligibility(gate, sharing).suppress, stop(asked))
     number = str(asked.recipient.phone)
     return number, bool(await ledger.suppressions.active(gate.hashed(SMS, number), SMS))
+
+
+async def test_where_an_operator_only_wants_to_see_no_list_of_a_provider_is_touched(ledger: Ledger) -> None:
+    provider = Listing()
+    await ledger.controls.put(Switch.OBSERVE, Control(), by="ops", why="look first", at=NOW)
+
+    _, known = await suppress(ledger, Sharing(SHIPPED, Deployment(provider), is_on=True))
+
+    assert (known, provider.held) == (True, [])
 
 
 @pytest.mark.parametrize("is_on", [True, False])

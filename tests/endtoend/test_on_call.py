@@ -113,6 +113,7 @@ def canonical(text: str) -> str:
         (r"\d\d:\d\d:\d\dZ", "TIME"),
         (r"\d{4}-\d\d-\d\d ", ""),
         (r"\((in )?\d+ \w+( ago)?\)|\(now\)", "(AWAY)"),
+        (r"TIME +(\+\d+s)? *", "TIME "),
         (r"sb_[0-9a-f]+", "ID"),
         (r"terms [0-9a-f]{16}", "terms DIGEST"),
         (r"[ ]+$", ""),
