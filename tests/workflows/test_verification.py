@@ -13,6 +13,7 @@ from tests.workflows.policies import SMS_FIRST, SMS_ONLY
 from tests.workflows.registry import RESULT, RIGHT, WRONG, Registry
 from tests.workflows.scripts import DELIVERED, SMS
 from tests.workflows.stage import open_server, soon
+from tests.workflows.verifications import taken
 from tests.workflows.verifying import BACK, BY_LINK, verifying, wanted
 from workflows.policy.terms import ChallengeTerms
 from workflows.policy.verification import Consumption, Denial, Presented, Resent
@@ -285,18 +286,11 @@ async def test_a_message_whose_name_is_taken_is_refused_unless_it_is_the_message
 ) -> None:
     registry = Registry(is_ours=is_ours)
     async with verifying(client, registry) as case:
-        key = case.notice_key()
-        registry.meanwhile["open"] = lambda: _taken(client, key)
-        await case.opened()
-        consumed = await case.consume()
+        await taken(case)
         verified = await case.verified()
 
-    assert registry.sought == [key]
-    assert (consumed.consumed, verified.delivered) == (True, outcome)
-
-
-async def _taken(client: Client, key: str) -> None:
-    await client.start_workflow("Notice", id=key, task_queue="nobody-works-here")
+    assert registry.sought == [case.notice_key(2)]
+    assert (verified.state, verified.delivered) == (ChallengeState.CONSUMED, outcome)
 
 
 async def test_a_message_that_fails_is_no_failure_of_the_challenge(client: Client) -> None:

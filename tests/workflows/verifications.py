@@ -50,6 +50,14 @@ async def withdrawn(case: Case) -> None:
     await case.handle.signal("withdraw")
 
 
+async def taken(case: Case) -> None:
+    """Let a stranger take the name of the second message, and use the link of the first."""
+    await case.opened()
+    await case.client.start_workflow("Notice", id=case.notice_key(2), task_queue="nobody-works-here")
+    await case.resend()
+    await case.consume(attempt="link")
+
+
 VERIFICATIONS: dict[str, tuple[Callable[[], Registry], Act, ChallengeState]] = {
     "a_link_is_consumed_after_a_wrong_code": (Registry, consumed, ChallengeState.CONSUMED),
     "wrong_codes_kill_a_challenge": (
@@ -65,6 +73,7 @@ VERIFICATIONS: dict[str, tuple[Callable[[], Registry], Act, ChallengeState]] = {
         nothing,
         ChallengeState.REFUSED,
     ),
+    "the_name_of_a_message_is_taken": (lambda: Registry(is_ours=False), taken, ChallengeState.CONSUMED),
     "a_message_is_sent_unasked": (
         lambda: Registry(
             terms=ChallengeTerms(automatic_resend_after=timedelta(seconds=1)),
