@@ -2,7 +2,7 @@
 
 import asyncio
 from datetime import UTC, datetime, timedelta
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 from pydantic import TypeAdapter, ValidationError
@@ -14,7 +14,10 @@ from console.exits import Exit, Stop
 from console.spans import span
 from workflows.policy.terms import Duration
 
-_AGE = TypeAdapter(Duration)
+_AGE: Final[TypeAdapter[timedelta]] = TypeAdapter(Duration)
+
+LEAST: Final = timedelta(days=3)
+"""Providers bring a report again for as long: docs/providers.md; nor must a slip cost evidence."""
 
 
 def prune(
@@ -38,6 +41,8 @@ def prune(
         raise Stop(
             Exit.BAD_INPUT, "--older-than: say how long evidence is kept, or set STANDBY_KEEP_EVIDENCE"
         )
+    if age < LEAST:
+        raise Stop(Exit.BAD_INPUT, f"--older-than: must be at least {span(LEAST)}: reports may still come")
     pruned = asyncio.run(_prune(deployment, age, dry_run=dry_run))
     verb = "could be pruned" if dry_run else "pruned"
     what = f"{pruned.notices} notices and {pruned.challenges} verifications"

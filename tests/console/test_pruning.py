@@ -51,7 +51,11 @@ async def test_what_was_pruned_still_tells_how_it_ended(shell: Shell, own: dict[
 
 @pytest.mark.parametrize(
     ("age", "says"),
-    [((), "set STANDBY_KEEP_EVIDENCE"), (("--older-than", "soon"), "must be a span such as 90d")],
+    [
+        ((), "set STANDBY_KEEP_EVIDENCE"),
+        (("--older-than", "soon"), "must be a span such as 90d"),
+        (("--older-than", "71h"), "must be at least 3d"),
+    ],
 )
 async def test_how_long_evidence_is_kept_must_be_said(
     shell: Shell, own: dict[str, str], age: tuple[str, ...], says: str
